@@ -1,0 +1,223 @@
+"""Reading an MJCF model: compile it safely, and take out its tree, limits and collision surface."""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from motionkit import rotation
+from motionkit.errors import AssetError
+from motionkit.kinematics import Tree
+
+if TYPE_CHECKING:
+    import mujoco
+
+Array = np.ndarray
+
+_NOT_FINITE = re.compile(r"(?i)(?<![a-z_])[-+]?(nan|inf|infinity)(?![a-z_])")
+_RIM_POINTS = 16  # on each rim of a cylinder: its lowest point is met to 1.9% of the radius
+_DIRECTIONS = 26  # support points of an ellipsoid: corners, edges and faces of a cube
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """Spheres whose union has the lowest points of the collision geometry against any plane.
+
+    A capsule is its two end spheres, a box its corners, a mesh the vertices of its hull.
+    """
+
+    body_index: Int[Array, "P"]
+    """Body that carries each sphere, ascending."""
+    center: Float[Array, "P 3"]
+    """Centres in the body frame [m]."""
+    radius: Float[Array, "P"]
+    """Radii [m]; zero for corners."""
+
+
+def compile_mjcf(where: str, mjcf: bytes, folder: Path | None) -> tuple["mujoco.MjModel", bytes]:
+    """Compile a model whose files all lie in its folder, and hash everything it is made of.
+
+    Args:
+        where: name for messages.
+        mjcf: the file's bytes.
+        folder: the file's folder; ``None`` for a bundled model, which has no files.
+
+    Returns:
+        The model, and a SHA-256 digest of the text and of every file it refers to.
+
+    Raises:
+        AssetError: malformed, not finite, refers to files outside its folder, or refused by
+            MuJoCo.
+    """
+    import mujoco
+
+    digest = hashlib.sha256(mjcf)
+    _check_xml(where, mjcf, folder, digest, depth=0)
+    try:
+        if folder is None:
+            model = mujoco.MjModel.from_xml_string(mjcf.decode("utf-8"))
+        else:
+            model = mujoco.MjModel.from_xml_path(str(folder / where))
+    except (ValueError, UnicodeDecodeError) as error:
+        line = " ".join(str(error).split())
+        raise AssetError(f"MuJoCo refuses the model: {line}", where=where) from None
+    for field in ("body_pos", "body_quat", "jnt_axis", "jnt_pos", "jnt_range", "geom_pos", "qpos0"):
+        if not np.all(np.isfinite(getattr(model, field))):
+            raise AssetError(f"{field} of the compiled model is not finite", where=where)
+    return model, digest.digest()
+
+
+def _check_xml(
+    where: str, text: bytes, folder: Path | None, digest: "hashlib._Hash", depth: int
+) -> None:
+    """Refuse numbers that are not finite and files outside the folder; hash the files."""
+    if b"<!ENTITY" in text:
+        raise AssetError("the model declares XML entities", where=where, help="expand them")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise AssetError(f"not well-formed XML: {error}", where=where) from None
+    compiler = root.find("compiler")
+    dirs = {"mesh": "", "hfield": "", "texture": ""}
+    if compiler is not None:
+        dirs["mesh"] = compiler.get("meshdir", compiler.get("assetdir", ""))
+        dirs["texture"] = compiler.get("texturedir", compiler.get("assetdir", ""))
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if key not in {"name", "file", "class"} and _NOT_FINITE.search(value):
+                label = element.get("name", "without name")
+                raise AssetError(f"<{element.tag}> {label}: {key} is {value!r}", where=where,
+                                 help="give finite numbers")  # fmt: skip
+        file = element.get("file")
+        if file is None or folder is None:
+            continue
+        path = (folder / dirs.get(element.tag, "") / file).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise AssetError(f"<{element.tag}> refers to {file}, outside the model's folder",
+                             where=where, help="copy the file into the folder")  # fmt: skip
+        if not path.is_file():
+            raise AssetError(f"<{element.tag}> refers to {file}, which is missing", where=where)
+        content = path.read_bytes()
+        digest.update(content)
+        if element.tag == "include":
+            if depth > 8:
+                raise AssetError("includes nest deeper than 8", where=where)
+            _check_xml(file, content, folder, digest, depth + 1)
+
+
+def read_tree(where: str, model: "mujoco.MjModel") -> tuple[Tree, tuple[int, ...], tuple[int, ...]]:
+    """The tree below the free root, with the model's ids of its joints and bodies.
+
+    Raises:
+        AssetError: the model has not exactly one free root above hinges and slides.
+    """
+    import mujoco
+
+    kinds = [int(kind) for kind in model.jnt_type]
+    free = [i for i, kind in enumerate(kinds) if kind == int(mujoco.mjtJoint.mjJNT_FREE)]
+    ball = [i for i, kind in enumerate(kinds) if kind == int(mujoco.mjtJoint.mjJNT_BALL)]
+    if ball:
+        raise AssetError(f"joint {model.joint(ball[0]).name or ball[0]} is a ball joint",
+                         where=where, help="use three hinges")  # fmt: skip
+    if len(free) != 1 or model.jnt_qposadr[free[0]] != 0:
+        raise AssetError(
+            f"found {len(free)} free joints, expected one, on the first body",
+            where=where,
+            help="add <freejoint/> to the root body, and take objects out of the model",
+        )
+    root = int(model.jnt_bodyid[free[0]])
+    bodies = [b for b in range(1, model.nbody) if int(model.body_rootid[b]) == root]
+    index = {b: i for i, b in enumerate(bodies)}
+    joints = [j for j in range(model.njnt) if j != free[0]]
+    stray = [j for j in joints if int(model.jnt_bodyid[j]) not in index]
+    if stray:
+        raise AssetError(f"joint {model.joint(stray[0]).name} does not hang from the free root",
+                         where=where)  # fmt: skip
+    mats = rotation.to_matrix(rotation.normalize(model.body_quat[bodies]))
+    identity = np.all(model.body_quat[bodies] == rotation.IDENTITY, axis=1)
+    mats[identity] = np.eye(3)
+    axes = model.jnt_axis[joints].reshape(-1, 3)
+    # MuJoCo normalises axes in float64; make coordinate axes exact, so that kernels see zeros.
+    axes = np.where(np.abs(axes) < 1e-15, 0.0, axes)
+    tree = Tree(
+        parents=tuple(-1 if b == root else index[int(model.body_parentid[b])] for b in bodies),
+        pos=model.body_pos[bodies].copy(),
+        mat=mats,
+        joint_body=tuple(index[int(model.jnt_bodyid[j])] for j in joints),
+        axis=axes,
+        anchor=model.jnt_pos[joints].reshape(-1, 3).copy(),
+        is_slide=tuple(kinds[j] == int(mujoco.mjtJoint.mjJNT_SLIDE) for j in joints),
+        ref=np.array([model.qpos0[model.jnt_qposadr[j]] for j in joints], dtype=np.float64),
+    )
+    return tree, tuple(joints), tuple(bodies)
+
+
+def joint_range(model: "mujoco.MjModel", joints: tuple[int, ...]) -> Float[Array, "n 2"]:
+    """Limits rounded inwards to float32; ±inf for unlimited joints [rad or m]."""
+    limits = np.full((len(joints), 2), [-np.inf, np.inf])
+    for i, j in enumerate(joints):
+        if model.jnt_limited[j]:
+            low, high = model.jnt_range[j]
+            stored = np.array([low, high], dtype=np.float32)
+            if stored[0] < low:
+                stored[0] = np.nextafter(stored[0], np.float32(np.inf))
+            if stored[1] > high:
+                stored[1] = np.nextafter(stored[1], np.float32(-np.inf))
+            limits[i] = stored
+    return limits
+
+
+def collision_surface(model: "mujoco.MjModel", bodies: tuple[int, ...]) -> Surface:
+    """Spheres for every colliding geom of the bodies, in the order of the bodies."""
+    index, centers, radii = [], [], []
+    for i, b in enumerate(bodies):
+        start = int(model.body_geomadr[b])
+        for g in range(start, start + int(model.body_geomnum[b])):
+            if not (model.geom_contype[g] or model.geom_conaffinity[g]):
+                continue
+            local, radius = _geom_spheres(model, g)
+            mat = rotation.to_matrix(rotation.normalize(model.geom_quat[g]))
+            centers.append(local @ mat.T + model.geom_pos[g])
+            radii.append(np.full(len(local), radius))
+            index.append(np.full(len(local), i))
+    if not centers:
+        return Surface(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros(0))
+    return Surface(np.concatenate(index), np.concatenate(centers), np.concatenate(radii))
+
+
+def _geom_spheres(model: "mujoco.MjModel", geom: int) -> tuple[Float[Array, "P 3"], float]:
+    """Centres in the geom frame [m] and their common radius [m]."""
+    import mujoco
+
+    kind, size = int(model.geom_type[geom]), model.geom_size[geom]
+    types = mujoco.mjtGeom
+    if kind == int(types.mjGEOM_SPHERE):
+        return np.zeros((1, 3)), float(size[0])
+    if kind == int(types.mjGEOM_CAPSULE):
+        return np.array([[0, 0, -size[1]], [0, 0, size[1]]]), float(size[0])
+    cube = np.stack(np.meshgrid(*[[-1.0, 0.0, 1.0]] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    if kind == int(types.mjGEOM_BOX):
+        return cube[np.all(cube != 0, axis=1)] * size, 0.0
+    if kind == int(types.mjGEOM_CYLINDER):
+        phase = np.linspace(0, 2 * np.pi, _RIM_POINTS, endpoint=False)
+        rim = np.stack([np.cos(phase) * size[0], np.sin(phase) * size[0]], axis=1)
+        return np.concatenate(
+            [np.c_[rim, np.full(_RIM_POINTS, z)] for z in (-size[1], size[1])]
+        ), 0.0
+    if kind == int(types.mjGEOM_ELLIPSOID):
+        directions = cube[np.any(cube != 0, axis=1)]
+        assert len(directions) == _DIRECTIONS
+        support = directions * size**2
+        return support / np.linalg.norm(directions * size, axis=1, keepdims=True), 0.0
+    if kind == int(types.mjGEOM_MESH):
+        from scipy.spatial import ConvexHull
+
+        mesh = int(model.geom_dataid[geom])
+        first = int(model.mesh_vertadr[mesh])
+        vertices = model.mesh_vert[first : first + int(model.mesh_vertnum[mesh])].astype(np.float64)
+        return vertices[ConvexHull(vertices).vertices], 0.0
+    return np.zeros((0, 3)), 0.0  # planes, height fields: no part of a body that can touch ground
