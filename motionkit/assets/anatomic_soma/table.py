@@ -8,7 +8,8 @@ Sources, by the names used below:
 
 - ``soma23``: offsets, masses and limb shapes of the public SOMA23 humanoid, NVlabs/ProtoMotions
   at 607ca7a0, ``soma23_humanoid.xml`` (Apache-2.0), turned 90° about +Z. Its left and right
-  offsets differ by up to 1.5 mm; they are kept, so that SOMA23 motion fits without change.
+  offsets differ by up to 2.7 mm, and its neck stands 1.8 mm to the right; both are kept, so that
+  SOMA23 motion fits without change.
 - ``docs``: ProtoMotions' description of its "Anatomical SOMA": structure, hinge orders, axes,
   the range of Neck2, the two reduced radii, motor classes. That asset itself was not used.
 - ranges: :data:`RANGE_SOURCES`.
@@ -209,7 +210,7 @@ PARTS = (
          Capsule((0.0, 0.0, 0.0), (0.0, 0.0, -0.37), 0.06), 5.08938),
     Part("Shin", "Leg", (-0.0081, 0.0, -0.4336), (-0.008, 0.0, -0.4322),
          (Hinge("x", -10, 155, "knee"),),
-         Capsule((0.0, 0.0, -0.05), (0.0, 0.0, -0.37), 0.05), 3.036873),
+         Capsule((0.0, 0.0, -0.05), (0.0, 0.0, -0.385), 0.05), 3.036873),
     Part("Foot", "Shin", (-0.0348, 0.0, -0.4212), (-0.0348, 0.0, -0.4216),
          (Hinge("x", -45, 60, "ankle"), Hinge("y", -35, 25, "subtalar"),
           Hinge("z", -40, 40, "foot_twist")),
