@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from motionkit import rotation
-from motionkit.assets import robot_files
+
 from motionkit.clip import SMPLH_JOINTS
 from motionkit.errors import AssetError, ConfigError, InputError
 from motionkit.kinematics import BLOCK, Kinematics, Tree, apply, path_to_root, split_qpos
@@ -134,6 +134,14 @@ class Robot:
         """Rest pose with the root at the origin."""
         return np.concatenate([np.zeros(3), rotation.IDENTITY, self.tree.ref])
 
+    def tpose_qpos(self) -> Float[Array, "nq"]:
+        """The pose that matches a human's T-pose facing +X, root at the origin."""
+        qpos = self.rest_qpos()
+        for joint, value in self.profile.get("tpose", {}).items():
+            qpos[7 + self.joint_index(joint)] = float(value)
+        qpos[3:7] = rotation.conjugate(_facing(self))
+        return qpos
+
     def sole(self, body: str) -> tuple[Float[Array, "P 3"], Float[Array, "P"]]:
         """Spheres of a foot body that can carry it standing in the rest pose: centres and radii [m]."""
         _, quat = self.forward(self.rest_qpos()[None])
@@ -228,6 +236,8 @@ def load_robot(name: str | Path, profile: str | Path | None = None) -> Robot:
     """
     path = Path(name)
     if path.suffix.lower() != ".xml" and not path.is_file():
+        from motionkit.assets import robot_files
+
         mjcf, text = robot_files(str(name))
         return _build(str(name), mjcf.encode(), text.encode(), None)
     if not path.is_file():
@@ -310,12 +320,7 @@ def _read_feet(where: str, profile: dict[str, Any], bodies: tuple[str, ...]) -> 
 
 def _read_landmarks(robot: Robot) -> tuple[Landmark, ...]:
     """Landmarks of the profile; mounts from the pose in its ``[tpose]`` table (default: rest)."""
-    qpos = robot.rest_qpos()
-    for joint, value in robot.profile.get("tpose", {}).items():
-        qpos[7 + robot.joint_index(joint)] = float(value)
-    turn = rotation.conjugate(_facing(robot))
-    qpos[3:7] = turn
-    _, quat = robot.forward(qpos[None])
+    _, quat = robot.forward(robot.tpose_qpos()[None])
     landmarks = []
     for body, table in robot.profile["landmarks"].items():
         index = robot.body_index(body)
@@ -326,9 +331,17 @@ def _read_landmarks(robot: Robot) -> tuple[Landmark, ...]:
         weights = [float(table.get(f"{kind}_weight", 1.0)) for kind in ("position", "rotation")]
         w, x, y, z = (float(v) for v in quat[0, index])
         landmarks.append(Landmark(human, body, *weights, mount=(w, x, y, z)))
-    if not any(mark.human == "pelvis" for mark in landmarks):
-        raise ConfigError("no landmark pairs with the human pelvis", where=robot.name)
-    return tuple(sorted(landmarks, key=lambda mark: robot.body_index(mark.body)))
+    landmarks.sort(key=lambda mark: robot.body_index(mark.body))
+    if not landmarks or landmarks[0].human != "pelvis" or landmarks[0].body != robot.body_names[0]:
+        raise ConfigError("the root body does not pair with the human pelvis", where=robot.name,
+                          help=f'add [landmarks.{robot.body_names[0]}] human = "pelvis"')  # fmt: skip
+    paired = [mark.body for mark in landmarks]
+    for foot in robot.feet:
+        for body in (foot.heel, foot.toe):
+            if body not in paired:
+                raise ConfigError(f"foot body {body} is no landmark", where=robot.name,
+                                  help=f"add [landmarks.{body}] to the profile")  # fmt: skip
+    return tuple(landmarks)
 
 
 def _facing(robot: Robot) -> Float[Array, "4"]:

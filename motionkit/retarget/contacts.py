@@ -1,0 +1,117 @@
+"""When the feet of a human stand, and where the ground is.
+
+A foot point (ankle, toe base) stands while it is low and slow, with hysteresis, in seconds and
+metres, whatever the frame rate. The level of the ground is the height of the soles in stance.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from motionkit.clip import CONTACT_PARTS, SMPLH_JOINTS, HumanClip
+
+Array = np.ndarray
+
+_SPEED_WINDOW = 1.0 / 15.0  # [s] over which a foot's speed is measured
+_SLOW = 0.25  # [m/s] a foot below this may start to stand
+_FAST = 0.45  # [m/s] a standing foot above this has left
+_LOW = 0.035  # [m] height of a sole below which it may start to stand
+_HIGH = 0.06  # [m] height of a sole above which it has left
+_SHORTEST = 0.08  # [s] stances shorter than this are passing touches
+_FLOOR_QUANTILE = 0.1  # of sole heights in slow frames, for the first guess of the floor
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """One foot point standing still over the frames ``[start, stop)``."""
+
+    part: int
+    """Index in :data:`motionkit.clip.CONTACT_PARTS`."""
+    start: int
+    """First frame."""
+    stop: int
+    """One past the last frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contacts:
+    """Stances of the four foot points over the ground."""
+
+    ground: float
+    """Height of the ground in the source's world [m]."""
+    spread: float
+    """Range of the stances' heights over it [m]: large on stairs, or where detection fails."""
+    stands: Bool[Array, "T 4"]
+    """Whether each of :data:`motionkit.clip.CONTACT_PARTS` stands."""
+    stances: tuple[Stance, ...]
+    """The same as intervals."""
+
+
+def find_contacts(human: HumanClip) -> Contacts:
+    """Stances from the clip's labels where it has any, else from height and speed.
+
+    A clip in which no foot ever stands has its ground at the lowest sole.
+    """
+    index = [SMPLH_JOINTS.index(part) for part in CONTACT_PARTS]
+    pos = human.landmark_pos_w[:, index]
+    rest = np.array([human.ankle_height, human.toe_height] * 2)
+    sole = pos[..., 2] - rest
+    speed = _speed(pos, human.fps)
+    if human.contact is not None:
+        stands = human.contact.astype(bool)
+        ground = float(np.median(sole[stands])) if stands.any() else float(sole.min())
+    else:
+        slow = speed < _SLOW
+        ground = float(np.quantile(sole[slow], _FLOOR_QUANTILE)) if slow.any() else sole.min()
+        for _ in range(2):  # the second pass uses the floor that the first one stood on
+            stands = _hysteresis(sole - ground, speed, human.fps)
+            if stands.any():
+                ground = float(np.median(sole[stands]))
+    heights = [float(np.median(sole[s.start : s.stop, s.part])) for s in _intervals(stands)]
+    spread = float(np.ptp(heights)) if heights else 0.0
+    return Contacts(float(ground), spread, stands, tuple(_intervals(stands)))
+
+
+def _speed(pos: Float[Array, "T 4 3"], fps: float) -> Float[Array, "T 4"]:
+    """Speed over a window of fixed duration, centred; shorter at the ends."""
+    frames = np.arange(len(pos), dtype=np.float64)
+    half = 0.5 * _SPEED_WINDOW * fps
+    before = np.clip(frames - half, 0, len(pos) - 1)
+    after = np.clip(frames + half, 0, len(pos) - 1)
+    span = np.maximum(after - before, 1e-9) / fps
+
+    def at(time: Array) -> Array:
+        low = np.minimum(time.astype(int), max(len(pos) - 2, 0))
+        share = (time - low)[:, None, None]
+        return pos[low] * (1 - share) + pos[np.minimum(low + 1, len(pos) - 1)] * share
+
+    return np.linalg.norm(at(after) - at(before), axis=-1) / span[:, None]
+
+
+def _hysteresis(
+    height: Float[Array, "T 4"], speed: Float[Array, "T 4"], fps: float
+) -> Bool[Array, "T 4"]:
+    begins = (height < _LOW) & (speed < _SLOW)
+    goes_on = (height < _HIGH) & (speed < _FAST)
+    out = np.zeros(height.shape, dtype=bool)
+    shortest = max(int(round(_SHORTEST * fps)), 1)
+    for part in range(height.shape[1]):
+        for start, stop in _runs(goes_on[:, part]):
+            inside = np.flatnonzero(begins[start:stop, part])
+            if len(inside) and stop - start >= shortest:
+                out[start:stop, part] = True
+    return out
+
+
+def _runs(mask: Bool[Array, "T"]) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def _intervals(stands: Bool[Array, "T 4"]) -> list[Stance]:
+    return [
+        Stance(part, start, stop)
+        for part in range(stands.shape[1])
+        for start, stop in _runs(stands[:, part])
+    ]
