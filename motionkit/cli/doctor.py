@@ -1,0 +1,144 @@
+"""``motionkit doctor``: what is installed, what is missing, and the command that brings it."""
+
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from importlib import metadata
+
+import click
+
+from motionkit.cli.console import CLEAN, FINDINGS, paint, show, show_json
+
+_GL_SECONDS = 30.0  # for a first picture; software rendering takes about one
+_EXTRA = re.compile(r"""extra\s*==\s*['"]([\w-]+)['"]""")
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_PURPOSE = {
+    "": "everything",
+    "smpl": "your own SMPL-H model files (--smpl-model)",
+    "train": "training a tracking policy",
+    "view": "pictures of a clip (--picture)",
+    "myo": "muscle-driven bodies",
+    "ray": "batches over several machines",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that motionkit can use."""
+
+    name: str
+    """What."""
+    found: str | None
+    """Its version, or what was found; absent if it is missing."""
+    needed_for: str
+    """What does not work without it."""
+    is_required: bool
+    """Whether motionkit cannot do its work without it."""
+    help: str
+    """The command that brings it."""
+
+
+@click.command(name="doctor", epilog="Example: motionkit doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+def command(as_json: bool) -> int:
+    """Say what is missing and the command that brings it."""
+    checks = [*check_packages(), check_rendering()]
+    missing = [check for check in checks if check.found is None]
+    if as_json:
+        show_json("doctor", {"python": sys.version.split()[0], "cores": _num_cores(),
+                             "checks": [asdict(check) for check in checks]})  # fmt: skip
+    else:
+        show(f"python {sys.version.split()[0]}, {_num_cores()} cores")
+        for check in checks:
+            _show_check(check)
+        if not missing:
+            show("nothing is missing")
+    return FINDINGS if any(check.is_required for check in missing) else CLEAN
+
+
+def _show_check(check: Check) -> None:
+    if check.found is not None:
+        show(f"  {paint('ok', 'green', sys.stdout)}       {check.name:<20} {check.found}")
+        return
+    colour = "red" if check.is_required else "yellow"
+    show(f"  {paint('missing', colour, sys.stdout)}  {check.name:<20} for {check.needed_for}")
+    show(f"           help: {check.help}")
+
+
+def check_packages() -> list[Check]:
+    """The packages that motionkit's own metadata names, the required ones first.
+
+    Those of the extra ``dev`` are left out: they are for working on motionkit.
+    """
+    extras: dict[str, list[str]] = defaultdict(list)
+    for requirement in metadata.requires("motionkit") or []:
+        extra = _EXTRA.search(requirement)
+        named = _NAME.match(requirement)
+        assert named is not None
+        if named.group() != "motionkit" and (extra is None or extra.group(1) != "dev"):
+            extras[named.group()].append(extra.group(1) if extra else "")
+    return sorted((_check(name, of) for name, of in extras.items()),
+                  key=lambda check: (not check.is_required, check.help, check.name))  # fmt: skip
+
+
+def _check(package: str, extras: list[str]) -> Check:
+    return Check(
+        name=package,
+        found=_version(package),
+        needed_for="; ".join(_PURPOSE.get(extra, f"the extra {extra}") for extra in extras),
+        is_required="" in extras,
+        help=f"pip install 'motionkit[{extras[0]}]'"
+        if "" not in extras
+        else "pip install motionkit",
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+_DRAW = """
+import mujoco
+model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")
+renderer = mujoco.Renderer(model, 8, 8)
+data = mujoco.MjData(model)
+mujoco.mj_forward(model, data)
+renderer.update_scene(data)
+assert renderer.render().shape == (8, 8, 3)
+"""
+
+
+def check_rendering() -> Check:
+    """Whether MuJoCo can draw without a screen, tried in a process of its own.
+
+    A driver that is missing or broken may end the process that asks, so this one does not ask.
+    """
+    chosen = os.environ.get("MUJOCO_GL")
+    found = None
+    for backend in [chosen] if chosen else ["egl", "osmesa"]:
+        environment = {**os.environ, "MUJOCO_GL": backend}
+        try:
+            drawn = subprocess.run([sys.executable, "-c", _DRAW], env=environment,
+                                   capture_output=True, timeout=_GL_SECONDS)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            continue
+        if drawn.returncode == 0:
+            found = f"MUJOCO_GL={backend}"
+            break
+    return Check(
+        name="offscreen rendering",
+        found=found,
+        needed_for="pictures with the robot's own shapes",
+        is_required=False,
+        help="apt-get install libegl1 libgl1-mesa-dri, or libosmesa6 and set MUJOCO_GL=osmesa",
+    )
+
+
+def _num_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
