@@ -121,38 +121,43 @@ MOTORS = (
 
 RANGE_SOURCES = {
     "docs": "ProtoMotions' description of its Anatomical SOMA: ±30",
-    "lumbar": "Spine1 + Spine2 = the lumbar spine: flexion 75, extension 30, side 35, as given "
-    "by clinical tables after AAOS",
-    "thorax": "Chest = the thoracic spine; flexion 45 so that the SOMA23 clip (35) keeps 10 spare",
+    "lumbar": "Spine1 + Spine2 = the lumbar spine: flexion 75, extension 30, side 35 (Very Focus, "
+    "normal joint range of motion)",
+    "thorax": "Chest = the thoracic spine: no table found for it as one joint; flexion 45 leaves "
+    "the SOMA23 clip (35) 10 spare",
     "twist": "Spine1 + Spine2 + Chest = 45: AMA, in Kosmahl, Goniometry, University of Scranton "
     "1999, thoraco-lumbar rotation",
     "neck": "Neck1 + Head = the cervical spine: flexion 64 and side 49 (Savlovskis, Anatomy "
-    "Standard, range of motion of the spine), extension 80 (Muscolino); rounded to 5",
-    "neck_twist": "Neck1 + Neck2 + Head = 90 (tables give 80 to 90); 45% in the upper cervical "
+    "Standard, ROM of the spine), extension 80 (Muscolino, cervical spine ranges of motion); "
+    "rounded to 5",
+    "neck_twist": "Neck1 + Neck2 + Head = 90 (tables: 80 to 90); 45% of it in the upper cervical "
     "spine, here Head (Muscolino)",
     "girdle": "sternoclavicular elevation 45, depression 5 to 10, pro- and retraction 15 to 30, "
-    "axial rotation 40 to 45, plus 20 to 30 at the acromioclavicular joint (App. 1, Range of "
-    "motion for diarthrodial joints, AccessPhysiotherapy)",
-    "shoulder": "flexion 166 to 188, abduction 165 to 188, medial rotation to 94, extension to 62 "
-    "(Norkin and White, Measurement of Joint Motion, table A.1); horizontal adduction 130, cut to "
-    "85 as the middle hinge; 25 across the trunk",
-    "elbow": "flexion 143 to 150 (Norkin and White, table A.1), 160 (Merck Manual); extension 10 "
-    "beyond straight",
-    "wrist": "flexion 64 to 93, extension 63 to 86 (Norkin and White, table A.1)",
-    "forearm": "pronation 76 to 92, supination 77 to 96 (Norkin and White, table A.1), cut to 85 "
+    "axial rotation 40 to 45, plus 20 to 30 at the acromioclavicular joint (AccessPhysiotherapy, "
+    "Range of motion for diarthrodial joints)",
+    "shoulder": "flexion 156 to 188, abduction 165 to 188, extension 44 to 70, medial rotation "
+    "49 to 94 (Norkin and White, Measurement of Joint Motion, table A.1); horizontal adduction "
+    "130 (Very Focus), cut to 85 as the middle hinge; 25 across the trunk",
+    "elbow": "flexion 140 to 150 (Norkin and White, table A.1), 160 (Merck Manual); 10 beyond "
+    "straight",
+    "wrist": "flexion 60 to 93, extension 60 to 86 (Norkin and White, table A.1)",
+    "forearm": "pronation 71 to 92, supination 74 to 96 (Norkin and White, table A.1), cut to 85 "
     "as the middle hinge",
-    "deviation": "ulnar 26 to 45; radial 18 to 25, widened to 30 for the SOMA23 clip (28)",
-    "hip": "flexion 110 to 130; extension 15 to 30, widened to 40 for the SOMA23 clip (33)",
+    "deviation": "ulnar 26 to 45; radial 18 to 25 (Norkin and White, table A.1), widened to 30 "
+    "for the SOMA23 clip (28)",
+    "hip": "flexion 125 (Merck Manual), 110 to 130 (Very Focus); extension 15 to 30, widened to "
+    "40 for the SOMA23 clip (33)",
     "hip_side": "abduction 45 to 50, adduction 20 to 45 (Merck Manual; fpnotebook, hip range)",
-    "hip_twist": "external rotation 40 to 60, internal 40 to 45 (fpnotebook, hip range; Merck)",
-    "knee": "130 (Merck) to 150 (AMA) active, 140 kneeling (PMC3468826), 100 to 160 in and out "
+    "hip_twist": "external rotation 40 to 60, internal 30 to 45 (fpnotebook; Merck Manual)",
+    "knee": "130 (Merck Manual) to 150 unloaded, 140 kneeling (PMC3468826), 100 to 160 in and out "
     "of a bath (Walker et al.); 10 beyond straight",
-    "ankle": "plantarflexion 50 (Merck) to 60; dorsiflexion 20 unloaded, 36 to 38 kneeling "
-    "(PMC3468826), widened to 45 for the SOMA23 clip (38)",
+    "ankle": "plantarflexion 50 (Merck Manual), 40 to 60 elsewhere; dorsiflexion 20 unloaded, 36 "
+    "to 38 kneeling (PMC3468826), widened to 45 for the SOMA23 clip (38)",
     "subtalar": "inversion 35, eversion 25 (Merck Manual)",
-    "foot_twist": "no table: with the twist of the flexed knee, which has no hinge of its own",
+    "foot_twist": "no table: stands also for the twist of the flexed knee, which has no hinge",
     "toe": "metatarsophalangeal extension 80, flexion 30 (Merck Manual)",
 }
+"""Published figures [deg]; where a range of figures is given, the largest was taken."""
 
 
 def _center(name: str, parent: str, offset: Vector, hinges: tuple[Hinge, ...],
