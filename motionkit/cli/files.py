@@ -2,27 +2,40 @@
 
 import contextlib
 import os
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
 def write_text(path: Path, text: str) -> None:
     """Put ``text`` at ``path``; a reader sees the old file or the new one, never a part.
 
-    Written to a temporary name in the same folder, synced, then renamed.
+    Written to one hidden name in the same folder, synced, then renamed: what a killed process
+    left there is replaced by the next.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process of this kind is at work in the folder, and keep others out.
+
+    The lock ends with the process that holds it. A file system without locks gives none.
+    """
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)  # mkstemp keeps others out; a result is for sharing
-        Path(temporary).replace(path)
-    except BaseException:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
         with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        raise
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

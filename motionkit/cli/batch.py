@@ -1,0 +1,198 @@
+"""A batch of clips: what is done already, the work on the others, and the record of the whole.
+
+For each clip a worker writes two things, each whole or absent, in this order:
+
+1. ``OUT/clips/NAME.jsonl``: its findings, and last a line that says how it ended, with the
+   fingerprint of its source and settings;
+2. for a clip that was accepted, its shard of the cache.
+
+A clip is done when that line has its fingerprint and, if it says ``written``, the shard is there.
+So a batch killed at any instant goes on where it was when the command is given again.
+``OUT/audit.jsonl`` is put together from the first kind of file at the end of every run.
+
+How a clip can end:
+
+- ``written``: the solver accepted it and it is in the cache; findings of the audit stand beside it;
+- ``rejected``: the solver's outcome was not accepted, and it is not in the cache. The same
+  settings would reject it again, so it is not solved again without ``--overwrite``;
+- ``failed``: it could not be read, or something broke. It is not in the cache, and is tried again.
+"""
+
+import functools
+import json
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+
+from motionkit.cli import pool
+from motionkit.cli.files import alone_in, write_text
+from motionkit.errors import MotionkitError
+
+AUDIT_FILE = "audit.jsonl"
+_CLIPS_FOLDER = "clips"
+_RECORD_SCHEMA = 1
+
+Status = Literal["written", "rejected", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the work on one clip ended: the last line of its record."""
+
+    clip: str
+    """Name of the clip."""
+    fingerprint: str
+    """Of source and settings."""
+    status: Status
+    """See the head of the module."""
+    message: str
+    """One line for people: the figures of a written clip, the cause for another."""
+    help: str = ""
+    """What to do about it."""
+    num_errors: int = 0
+    """Findings of severity ``error``."""
+    figures: dict[str, Any] = field(default_factory=dict)
+    """JSON-able: frames, seconds, errors per part, peaks."""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing about the clip makes the command exit with 1."""
+        return self.status == "written" and self.num_errors == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of a clip, before anything is on the disk."""
+
+    ended: Ended
+    """How it ended."""
+    lines: tuple[dict[str, Any], ...] = ()
+    """Lines of the audit, JSON-able."""
+    store: Callable[[], None] | None = None
+    """Puts the clip into the cache; absent unless the clip was accepted."""
+
+
+@runtime_checkable
+class Job(Protocol):
+    """What a batch needs to know of the work on one clip; everything else is the work's own."""
+
+    @property
+    def name(self) -> str:
+        """Name of the clip, unique in the batch."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Of source and settings."""
+        ...
+
+    @property
+    def out(self) -> Path:
+        """Folder of the cache."""
+        ...
+
+
+J = TypeVar("J", bound=Job)
+
+
+def record_path(out: Path, name: str) -> Path:
+    """Where the record of a clip lies."""
+    return out / _CLIPS_FOLDER / f"{name}.jsonl"
+
+
+def read_record(out: Path, name: str) -> Ended | None:
+    """How a clip ended last time; absent if it never did, or in another version's words."""
+    try:
+        last = json.loads(record_path(out, name).read_text("utf-8").splitlines()[-1])
+        if last.pop("schema") != _RECORD_SCHEMA or last.pop("kind") != "ended":
+            return None
+        return Ended(**last)
+    except (FileNotFoundError, IndexError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _write_record(out: Path, ended: Ended, lines: Iterable[dict[str, Any]]) -> None:
+    last = {"schema": _RECORD_SCHEMA, "kind": "ended", **asdict(ended)}
+    text = "".join(f"{_json_line(line)}\n" for line in [*lines, last])
+    write_text(record_path(out, ended.clip), text)
+
+
+def _json_line(line: dict[str, Any]) -> str:
+    return json.dumps(line, ensure_ascii=False, allow_nan=False)
+
+
+def known_end(job: Job, is_stored: Callable[[Job], bool]) -> Ended | None:
+    """How the clip ended before, if working on it again could not end otherwise.
+
+    Args:
+        job: the clip.
+        is_stored: whether the cache holds the clip, whole, under the job's fingerprint.
+    """
+    ended = read_record(job.out, job.name)
+    if ended is None or ended.fingerprint != job.fingerprint or ended.status == "failed":
+        return None
+    return None if ended.status == "written" and not is_stored(job) else ended
+
+
+def run(
+    function: Callable[[J], Attempt], jobs: Sequence[J], workers: int
+) -> Iterator[tuple[J, Ended]]:
+    """Work through the jobs in their order; each as it ends, with its record on the disk.
+
+    One job alone runs in this process; more run in processes of their own, so that a crash
+    inside a library costs one clip.
+
+    Args:
+        function: the work on one clip, importable by name.
+        jobs: the clips.
+        workers: how many at once.
+    """
+    if len(jobs) == 1:
+        yield jobs[0], attempt(function, jobs[0])
+        return
+    for job, result in pool.run(functools.partial(attempt, function), jobs, workers):
+        if isinstance(result, pool.Died):
+            result = _fail(job, str(result), "run it alone with --workers 1 to see more; it may "
+                           "need more memory than there is")  # fmt: skip
+        yield job, result
+
+
+def attempt(function: Callable[[J], Attempt], job: J) -> Ended:
+    """The one place where whatever goes wrong with a clip is caught, recorded and left behind."""
+    try:
+        done = function(job)
+        _write_record(job.out, done.ended, done.lines)
+        if done.store is not None:
+            done.store()
+        return done.ended
+    except MotionkitError as error:
+        return _fail(job, str(error), error.help)
+    except Exception as error:
+        trace = {"schema": _RECORD_SCHEMA, "kind": "traceback", "clip": job.name,
+                 "lines": traceback.format_exception(error)}  # fmt: skip
+        path = record_path(job.out, job.name)
+        return _fail(
+            job, f"{type(error).__name__}: {error}", f"please report it, with {path}", trace
+        )
+
+
+def _fail(job: Job, message: str, help: str, *lines: dict[str, Any]) -> Ended:
+    message = " ".join(message.split())
+    ended = Ended(job.name, job.fingerprint, "failed", message, help, num_errors=1)
+    _write_record(job.out, ended, lines)
+    return ended
+
+
+def collect(out: Path) -> Path:
+    """Put the records of all clips of a cache together as ``OUT/audit.jsonl``.
+
+    Runs with another ``--shard`` may end at the same time; the last to write has seen all.
+    """
+    folder, target = out / _CLIPS_FOLDER, out / AUDIT_FILE
+    folder.mkdir(parents=True, exist_ok=True)
+    with alone_in(folder):
+        records = sorted(folder.glob("*.jsonl"))
+        write_text(target, "".join(path.read_text("utf-8") for path in records))
+    return target
