@@ -54,7 +54,7 @@ class RetargetConfig:
     max_damping: float = _knob(1e12, "damping at which the solver gives up", source=_A)
     max_iterations: int = _knob(500, "cap on iterations", source=_A)
     tolerance: float = _knob(
-        1e-6, "predicted decrease, as a share of the cost, at which the solve has converged"
+        1e-6, "decrease a step, as a share of the cost, below which the solve has converged"
     )
 
     def __post_init__(self) -> None:

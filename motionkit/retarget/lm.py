@@ -9,6 +9,9 @@ Damping follows Nielsen, "Damping parameter in Marquardt's method" (1999): it sh
 with the gain ratio and grows by doubling factors where a step fails. It is kept **per frame**,
 from gain ratios over a window around each: one bad frame must not shorten the steps of all.
 When the whole step does not lower the cost, the step without the frames that failed is tried.
+
+The solve has converged when the decrease that the model predicts for the next step, or the mean
+decrease of the last ten steps, is below ``tolerance`` times the cost.
 """
 
 from dataclasses import dataclass
@@ -28,7 +31,10 @@ Array = np.ndarray
 
 _MIN_DAMPING = 1e-9  # keeps the matrix positive definite where nothing holds an unknown
 _SETTLED_DAMPING = 1.0  # above this a small predicted decrease may only mean a short step
+_GROWTH = 4.0  # of damping, where a step failed
+_FIRM_DAMPING = 1e6  # at which a frame stands still
 _DAMPED_SHARE = 1e-3  # of the tolerance that counts while some frame is strongly damped
+_STALL = 10  # iterations whose mean decrease is held against the tolerance
 _ROUNDING = 1e-14  # share of the cost that float64 cannot resolve
 _NEGLIGIBLE = 1e-3  # share of a frame's mean predicted decrease that is noise to a gain ratio
 _WINDOW = 0.8  # [s] to each side of a frame whose costs share a gain ratio
@@ -212,6 +218,7 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
     window = max(round(_WINDOW * problem.temporal.fps), 1)
     damping = _Damping(frames, window, config)
     iterations = rejected = 0
+    history = [cost_start]
     outcome = Outcome.ITERATION_LIMIT
     if not np.isfinite(cost_start):
         return Solution(state.pose, Outcome.NOT_FINITE, 0, 0, cost_start, cost_start)
@@ -247,7 +254,11 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
             damping.update(gain)
         state = trial
         iterations += 1
-        if settled:
+        history.append(float(state.cost.sum()))
+        stalled = len(history) > _STALL and history[-1 - _STALL] - history[-1] <= (
+            _STALL * config.tolerance * history[-1]
+        )
+        if settled or stalled:
             outcome = Outcome.CONVERGED
             break
     return Solution(state.pose, outcome, iterations, rejected, cost_start, float(state.cost.sum()))
@@ -258,10 +269,11 @@ class _Damping:
 
     def __init__(self, frames: int, window: int, config: RetargetConfig) -> None:
         self.value = np.full(frames, config.initial_damping)
-        self._growth = np.full(frames, 2.0)
         self._window, self._max = window, config.max_damping
 
-    def gain(self, decrease: Float[Array, "T"], predicted: Float[Array, "T"]) -> Float[Array, "T"]:
+    def gain(
+        self, decrease: Float[Array, "T"], predicted: Float[Array, "T"]
+    ) -> Float[Array, "T"]:
         """Actual over predicted decrease around each frame; 1 where neither is worth a thought."""
         actual, hoped = (_window_sum(v, self._window) for v in (decrease, predicted))
         negligible = _NEGLIGIBLE * predicted.sum() / len(predicted)
@@ -270,16 +282,20 @@ class _Damping:
 
     def update(self, gain: Float[Array, "T"]) -> None:
         """After an accepted step: less where it went as predicted, more where it failed."""
-        good = gain > 0
         shrink = np.maximum(1 / 3, 1 - (2 * np.clip(gain, 0.0, 1.0) - 1) ** 3)
-        self.value = np.clip(self.value * np.where(good, shrink, 2.0), _MIN_DAMPING, self._max)
-        self._growth[:] = 2.0
+        change = np.where(gain > 0, shrink, _GROWTH)
+        self.value = np.clip(self.value * change, _MIN_DAMPING, self._max)
 
     def fail(self, where: Bool[Array, "T"]) -> bool:
-        """More damping where a step failed; false if there is no more to give."""
+        """More damping where a step failed, and where that has stopped to matter, everywhere.
+
+        False if there is no more to give.
+        """
+        if np.all(self.value[where] >= _FIRM_DAMPING):
+            where = np.ones_like(where)
         spent = bool(np.all(self.value[where] >= self._max))
-        self.value = np.where(where, np.minimum(self.value * self._growth, self._max), self.value)
-        self._growth = np.where(where, 2 * self._growth, self._growth)
+        raised = np.minimum(self.value * _GROWTH, self._max)
+        self.value = np.where(where, raised, self.value)
         return not spent
 
     def is_settled(self, predicted: float, wanted: float) -> bool:
