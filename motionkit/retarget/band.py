@@ -37,6 +37,11 @@ def _int(value: int) -> Any:
     return ctypes.byref(ctypes.c_int(value))
 
 
+def band_length(frames: int, size: int) -> int:
+    """Numbers that the band matrix of so many frames and unknowns holds."""
+    return frames * size * (2 * size + 1)
+
+
 class BandMatrix:
     """A symmetric band matrix of ``frames`` diagonal blocks of ``size`` unknowns.
 
@@ -44,11 +49,13 @@ class BandMatrix:
     itself only. That is what per-body residuals and joint velocities and accelerations need.
     """
 
-    def __init__(self, frames: int, size: int) -> None:
-        """Allocate ``8 · frames · size · (2 size + 1)`` bytes."""
+    def __init__(self, frames: int, size: int, memory: Float[Array, "N"] | None = None) -> None:
+        """Take ``band_length(frames, size)`` numbers of ``memory``, or allocate them."""
         self.frames, self.size = frames, size
         self._width = 2 * size + 1
-        self._ab = np.empty((frames * size, self._width))
+        length = band_length(frames, size)
+        memory = np.empty(length) if memory is None else memory[:length]
+        self._ab = memory.reshape(frames * size, self._width)
         # Entry (t, j, i) of this view is element (row i, column j) of block t for i >= j. For
         # i < j it aliases the unused far end of the row before, which `fill` sets afterwards.
         stride = self._ab.itemsize

@@ -10,6 +10,9 @@ with the gain ratio and grows by doubling factors where a step fails. It is kept
 from gain ratios over a window around each: one bad frame must not shorten the steps of all.
 When the whole step does not lower the cost, the step without the frames that failed is tried.
 
+Once most frames have settled, only segments around the others are solved for, the frames between
+them standing still; a step over the whole clip always comes before the end.
+
 The solve has converged when the decrease that the model predicts for the next step, or the mean
 decrease of the last ten steps, is below ``tolerance`` times the cost.
 """
@@ -21,7 +24,7 @@ from jaxtyping import Bool, Float, Int
 
 from motionkit import rotation
 from motionkit.kinematics import Tree
-from motionkit.retarget.band import BandMatrix
+from motionkit.retarget.band import BandMatrix, band_length
 from motionkit.retarget.config import RetargetConfig
 from motionkit.retarget.objective import Assembler, Assembly, Objective, Pose
 from motionkit.retarget.report import Outcome
@@ -35,6 +38,8 @@ _GROWTH = 4.0  # of damping, where a step failed
 _FIRM_DAMPING = 1e6  # at which a frame stands still
 _DAMPED_SHARE = 1e-3  # of the tolerance that counts while some frame is strongly damped
 _STALL = 10  # iterations whose mean decrease is held against the tolerance
+_ACTIVE = 0.3  # share of the tolerance that frames may leave unsolved while others are
+_MOST = 0.7  # share of the frames above which all are solved for
 _ROUNDING = 1e-14  # share of the cost that float64 cannot resolve
 _NEGLIGIBLE = 1e-3  # share of a frame's mean predicted decrease that is noise to a gain ratio
 _WINDOW = 0.8  # [s] to each side of a frame whose costs share a gain ratio
@@ -66,6 +71,8 @@ class Solution:
     """Accepted steps."""
     rejected: int
     """Rejected steps."""
+    passes: float
+    """Steps computed, each counted by the share of the frames it was computed for."""
     cost_start: float
     """Cost of the start."""
     cost: float
@@ -137,7 +144,7 @@ def components(tree: Tree, root_is_free: bool) -> tuple[Int[Array, "k"], ...]:
 
 
 class _System:
-    """The damped Gauss-Newton system, one band matrix a component."""
+    """The damped Gauss-Newton system, one band matrix a component and a segment of frames."""
 
     def __init__(self, tree: Tree, frames: int, root_is_free: bool) -> None:
         below = tree.is_below
@@ -145,40 +152,38 @@ class _System:
         mask[:6] = 1.0
         mask[6:, 6:] = below
         mask = np.triu(mask)
-        self._parts = [
-            (part, mask[np.ix_(part, part)], BandMatrix(frames, len(part)))
-            for part in components(tree, root_is_free)
-            if len(part)
-        ]
+        parts = [part for part in components(tree, root_is_free) if len(part)]
+        self._parts = [(part, mask[np.ix_(part, part)]) for part in parts]
+        self._memory = np.empty(max((band_length(frames, len(part)) for part in parts), default=0))
         self.scale = np.ones(6 + len(below))
         self.scale[:3] = _TRANSLATION_SCALE
 
     def step(
         self,
-        local: Assembly,
-        temporal: TemporalAssembly,
-        gradient: Float[Array, "T m"],
+        state: "_State",
         held: Bool[Array, "T m"],
         damping: Float[Array, "T"],
+        segments: list[slice],
     ) -> Float[Array, "T m"] | None:
-        """The damped step, or nothing if the matrix is not positive definite."""
-        out = np.zeros_like(gradient)
-        for part, mask, band in self._parts:
-            band.fill(
-                local.screws[:, part],
-                local.forces[:, part],
-                mask,
-                temporal.same[part].T + damping[:, None] * self.scale[part],
-                temporal.next_one[part].T,
-                temporal.next_two[part].T,
-            )
-            fixed = held[:, part]
-            rhs = np.where(fixed, 0.0, -gradient[:, part])
-            if np.any(fixed):
-                band.freeze(fixed)
-            if not band.factor():
-                return None
-            out[:, part] = band.solve(rhs)
+        """The damped step, zero outside the segments; nothing if a matrix is not positive."""
+        out = np.zeros_like(state.gradient)
+        for part, mask in self._parts:
+            for at in segments:
+                band = BandMatrix(at.stop - at.start, len(part), self._memory)
+                band.fill(
+                    state.local.screws[at, part],
+                    state.local.forces[at, part],
+                    mask,
+                    state.temporal.same[part, at].T + damping[at, None] * self.scale[part],
+                    state.temporal.next_one[part, at].T,
+                    state.temporal.next_two[part, at].T,
+                )
+                fixed = held[at, part]
+                if np.any(fixed):
+                    band.freeze(fixed)
+                if not band.factor():
+                    return None
+                out[at, part] = band.solve(np.where(fixed, 0.0, -state.gradient[at, part]))
         return out
 
 
@@ -197,35 +202,23 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
 
     Deterministic. Memory is about ``16 m²`` bytes a frame for ``m`` unknowns a frame.
     """
-    tree, frames = problem.objective.tree, start.q.shape[1]
-    box = _Tanh(problem.limits) if config.coordinates == "tanh" else _Angles(problem.limits)
-    assembler = Assembler(problem.objective)
-    system = _System(tree, frames, config.root == "free")
-
-    def evaluate(root_pos: Array, root_mat: Array, u: Array) -> _State:
-        pose = Pose(root_pos, root_mat, box.to_q(u))
-        local = assembler.assemble(pose)
-        unknowns = np.concatenate([pose.root_pos, np.zeros((3, frames)), pose.q])
-        temporal = assemble(problem.temporal, unknowns)
-        gradient = local.gradient + temporal.gradient.T
-        slope = box.slope(u)
-        if slope is not None:
-            _change_variables(slope, local, temporal, gradient)
-        return _State(pose, u, local.cost + temporal.cost, local, temporal, gradient)
-
-    state = evaluate(start.root_pos, start.root_mat, box.from_q(start.q))
-    cost_start = float(state.cost.sum())
+    frames = start.q.shape[1]
     window = max(round(_WINDOW * problem.temporal.fps), 1)
+    evaluator = _Evaluator(problem, config)
+    system = _System(problem.objective.tree, frames, config.root == "free")
+    state = evaluator.first(start)
     damping = _Damping(frames, window, config)
-    iterations = rejected = 0
-    history = [cost_start]
-    outcome = Outcome.ITERATION_LIMIT
-    if not np.isfinite(cost_start):
-        return Solution(state.pose, Outcome.NOT_FINITE, 0, 0, cost_start, cost_start)
-    while iterations + rejected < config.max_iterations:
-        held = np.zeros(state.gradient.shape, dtype=bool)
-        held[:, 6:] = box.is_held(state.u, state.gradient[:, 6:].T).T
-        step = system.step(state.local, state.temporal, state.gradient, held, damping.value)
+    everything = [slice(0, frames)]
+    segments = everything
+    history = [float(state.cost.sum())]
+    rejected, passes, outcome = 0, 0.0, Outcome.ITERATION_LIMIT
+    if not np.isfinite(history[0]):
+        return Solution(state.pose, Outcome.NOT_FINITE, 0, 0, 0.0, history[0], history[0])
+    while len(history) - 1 + rejected < config.max_iterations:
+        cost, wanted = history[-1], config.tolerance * history[-1]
+        held = evaluator.held(state)
+        step = system.step(state, held, damping.value, segments)
+        passes += sum(at.stop - at.start for at in segments) / frames
         if step is None:
             rejected += 1
             damping.fail(np.ones(frames, dtype=bool))
@@ -233,35 +226,103 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
         free = np.where(held, 0.0, state.gradient)
         shift = damping.value[:, None] * system.scale * step
         predicted = 0.5 * np.einsum("tm,tm->t", step, shift - free)
-        trial = evaluate(*_retract(state, step, box))
-        cost, total = float(state.cost.sum()), float(predicted.sum())
+        hoped = float(predicted.sum())
+        trial = evaluator.move(state, step, segments)
         gain = damping.gain(state.cost - trial.cost, predicted)
-        settled = damping.is_settled(total, config.tolerance * cost)
         if not trial.cost.sum() <= cost:
             rejected += 1
-            if total <= _ROUNDING * cost:
+            if hoped <= _ROUNDING * cost:
                 outcome = Outcome.CONVERGED  # the cost cannot be lowered in float64
                 break
             if not damping.fail(gain <= 0):
                 outcome = Outcome.DAMPING_LIMIT
                 break
-            part = _fade(gain > 0, window)[:, None] * step
-            trial = evaluate(*_retract(state, part, box))
+            trial = evaluator.move(state, _fade(gain > 0, window)[:, None] * step, segments)
             if not trial.cost.sum() < cost:
                 continue
             settled = False
         else:
+            settled = damping.is_settled(hoped, wanted)
             damping.update(gain)
         state = trial
-        iterations += 1
         history.append(float(state.cost.sum()))
-        stalled = len(history) > _STALL and history[-1 - _STALL] - history[-1] <= (
-            _STALL * config.tolerance * history[-1]
-        )
-        if settled or stalled:
+        stalled = len(history) > _STALL and history[-1 - _STALL] - history[-1] <= _STALL * wanted
+        is_whole = segments is everything
+        if is_whole and (settled or stalled):
             outcome = Outcome.CONVERGED
             break
-    return Solution(state.pose, outcome, iterations, rejected, cost_start, float(state.cost.sum()))
+        if settled or stalled:
+            segments = everything
+        elif is_whole:
+            segments = _active(predicted, _ACTIVE * wanted / frames, window) or everything
+    return Solution(
+        state.pose, outcome, len(history) - 1, rejected, passes, history[0], history[-1]
+    )
+
+
+def _active(predicted: Float[Array, "T"], density: float, window: int) -> list[slice] | None:
+    """Segments of frames still worth solving for; nothing if that is most of the clip.
+
+    A frame is active within ``window`` of one whose predicted decrease exceeds ``density``.
+    """
+    hot = _window_sum((predicted > density).astype(np.float64), window) > 0
+    if hot.mean() > _MOST:
+        return None
+    edges = np.flatnonzero(np.diff(np.r_[False, hot, False]))
+    return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+class _Evaluator:
+    """Costs and derivatives at a motion, in the chosen coordinates."""
+
+    def __init__(self, problem: Problem, config: RetargetConfig) -> None:
+        self._temporal = problem.temporal
+        self._assembler = Assembler(problem.objective)
+        self._box = (
+            _Tanh(problem.limits) if config.coordinates == "tanh" else _Angles(problem.limits)
+        )
+
+    def first(self, start: Pose) -> _State:
+        """The start, brought inside the limits."""
+        return self._at(start.root_pos, start.root_mat, self._box.from_q(start.q))
+
+    def held(self, state: _State) -> Bool[Array, "T m"]:
+        """Unknowns that a limit holds against the descent direction."""
+        held = np.zeros(state.gradient.shape, dtype=bool)
+        held[:, 6:] = self._box.is_held(state.u, state.gradient[:, 6:].T).T
+        return held
+
+    def move(self, state: _State, step: Float[Array, "T m"], segments: list[slice]) -> _State:
+        """The motion a step further; the step is zero outside the segments."""
+        turn = np.moveaxis(rotation.to_matrix(rotation.from_rotvec(step[:, 3:6])), 0, -1)
+        return self._at(
+            state.pose.root_pos + step[:, :3].T,
+            np.einsum("ijt,jkt->ikt", turn, state.pose.root_mat),
+            self._box.move(state.u, step[:, 6:].T),
+            segments,
+            state,
+        )
+
+    def _at(
+        self,
+        root_pos: Float[Array, "3 T"],
+        root_mat: Float[Array, "3 3 T"],
+        u: Float[Array, "n T"],
+        segments: list[slice] | None = None,
+        before: _State | None = None,
+    ) -> _State:
+        pose = Pose(root_pos, root_mat, self._box.to_q(u))
+        slope = self._box.slope(u)
+        known = None if before is None or slope is not None else before.local
+        if segments is not None and sum(s.stop - s.start for s in segments) == u.shape[1]:
+            known = None
+        local = self._assembler.assemble(pose, segments, known)
+        unknowns = np.concatenate([pose.root_pos, np.zeros_like(root_pos), pose.q])
+        temporal = assemble(self._temporal, unknowns)
+        gradient = local.gradient + temporal.gradient.T
+        if slope is not None:
+            _change_variables(slope, local, temporal, gradient)
+        return _State(pose, u, local.cost + temporal.cost, local, temporal, gradient)
 
 
 class _Damping:
@@ -271,9 +332,7 @@ class _Damping:
         self.value = np.full(frames, config.initial_damping)
         self._window, self._max = window, config.max_damping
 
-    def gain(
-        self, decrease: Float[Array, "T"], predicted: Float[Array, "T"]
-    ) -> Float[Array, "T"]:
+    def gain(self, decrease: Float[Array, "T"], predicted: Float[Array, "T"]) -> Float[Array, "T"]:
         """Actual over predicted decrease around each frame; 1 where neither is worth a thought."""
         actual, hoped = (_window_sum(v, self._window) for v in (decrease, predicted))
         negligible = _NEGLIGIBLE * predicted.sum() / len(predicted)
@@ -321,12 +380,6 @@ def _fade(good: Bool[Array, "T"], window: int) -> Float[Array, "T"]:
     before = np.maximum(after - 1, 0)
     distance = np.minimum(np.abs(bad[after] - frames), np.abs(bad[before] - frames))
     return np.minimum(1.0, distance / window)
-
-
-def _retract(state: _State, step: Float[Array, "T m"], box: _Angles | _Tanh):
-    turn = np.moveaxis(rotation.to_matrix(rotation.from_rotvec(step[:, 3:6])), 0, -1)
-    root_mat = np.einsum("ijt,jkt->ikt", turn, state.pose.root_mat)
-    return state.pose.root_pos + step[:, :3].T, root_mat, box.move(state.u, step[:, 6:].T)
 
 
 def _change_variables(

@@ -23,6 +23,7 @@ isotropic points, as a rigid body (mass ``m``, moment ``h``, inertia ``A``), and
 Frames are the last axis here; blocks of frames stay in cache.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -133,25 +134,41 @@ class Assembler:
         self._joint_body = np.array(objective.tree.joint_body, dtype=np.int64)
         self._slides = np.array(objective.tree.is_slide, dtype=bool)
 
-    def assemble(self, pose: Pose) -> Assembly:
-        """Cost, gradient and block factors over the whole clip."""
+    def assemble(
+        self,
+        pose: Pose,
+        segments: Sequence[slice] | None = None,
+        known: Assembly | None = None,
+    ) -> Assembly:
+        """Cost, gradient and block factors of every frame.
+
+        Args:
+            pose: the motion.
+            segments: frames to evaluate; default all.
+            known: evaluation of a pose that differs in these frames only; the rest is its copy.
+        """
         frames, n = pose.q.shape[1], pose.q.shape[0]
-        out = Assembly(
-            np.empty(frames),
-            np.empty((frames, 6 + n)),
-            np.empty((frames, 6 + n, 6)),
-            np.empty((frames, 6 + n, 6)),
-        )
-        out.screws[:, :6] = _ROOT_SCREWS
-        for start in range(0, frames, BLOCK):
-            at = slice(start, min(start + BLOCK, frames))
-            self._kinematics.update(pose.root_pos[:, at], pose.root_mat[:, :, at], pose.q[:, at])
-            loads = np.zeros((len(self._objective.tree.parents), _ROWS, at.stop - at.start))
-            out.cost[at] = self._load(loads, at)
-            for body, parent in self._upwards:
-                loads[parent] += loads[body]
-            self._project(loads, at, out)
+        if segments is None or known is None:
+            segments = [slice(0, frames)]
+            shapes = ((frames,), (frames, 6 + n), (frames, 6 + n, 6), (frames, 6 + n, 6))
+            out = Assembly(*(np.empty(shape) for shape in shapes))
+            out.screws[:, :6] = _ROOT_SCREWS
+        else:
+            out = Assembly(
+                *(a.copy() for a in (known.cost, known.gradient, known.screws, known.forces))
+            )
+        for segment in segments:
+            for start in range(segment.start, segment.stop, BLOCK):
+                self._assemble_block(pose, slice(start, min(start + BLOCK, segment.stop)), out)
         return out
+
+    def _assemble_block(self, pose: Pose, at: slice, out: Assembly) -> None:
+        self._kinematics.update(pose.root_pos[:, at], pose.root_mat[:, :, at], pose.q[:, at])
+        loads = np.zeros((len(self._objective.tree.parents), _ROWS, at.stop - at.start))
+        out.cost[at] = self._load(loads, at)
+        for body, parent in self._upwards:
+            loads[parent] += loads[body]
+        self._project(loads, at, out)
 
     def _load(self, loads: Float[Array, "B 19 F"], at: slice) -> Float[Array, "F"]:
         """Put wrenches and weights on the bodies; returns the cost of each frame."""

@@ -78,6 +78,8 @@ class SolveReport:
     """Accepted steps."""
     rejected_steps: int
     """Steps that did not lower the cost."""
+    passes: float
+    """Steps computed, each counted by the share of the frames that it was computed for."""
     cost_start: float
     """Cost of the seed."""
     cost: float

@@ -245,6 +245,7 @@ def _report(
         solver=f"{config.solver}/{config.coordinates}",
         iterations=solution.iterations,
         rejected_steps=solution.rejected,
+        passes=solution.passes,
         cost_start=solution.cost_start,
         cost=solution.cost,
         seconds=time.perf_counter() - began,
