@@ -17,6 +17,8 @@ from motionkit.errors import InputError
 
 Array = np.ndarray
 
+_UNIT_TOLERANCE = 1e-6  # of the norm of a unit quaternion: what float32 files hold
+_SAME_FPS = 1e-6  # relative, below which two rates are one
 _FINGERS = ("index", "middle", "pinky", "ring", "thumb")
 
 SMPLH_JOINTS: tuple[str, ...] = (
@@ -127,11 +129,18 @@ class SkeletonClip:
         """Check shapes, order and finiteness; a clip that exists can be trusted."""
         frames, joints = len(self.root_pos_w), len(self.joint_names)
         _require_clip(self.name, self.fps, frames)
+        _require_shape(self.name, "root_pos_w", self.root_pos_w, (frames, 3))
         _require_shape(self.name, "offsets", self.offsets, (joints, 3))
         _require_shape(self.name, "joint_quat", self.joint_quat, (frames, joints, 4))
         _require_unit(self.name, "joint_quat", self.joint_quat)
-        if any(p >= i for i, p in enumerate(self.parents)) or len(self.parents) != joints:
-            raise InputError("a joint comes before its parent", where=self.name)
+        if len(self.parents) != joints or self.parents[:1] != (-1,):
+            raise InputError(
+                f"parents are {self.parents}, expected {joints} of them, -1 first", where=self.name
+            )
+        for i, parent in enumerate(self.parents[1:], start=1):
+            if not 0 <= parent < i:
+                raise InputError(f"joint {self.joint_names[i]} comes before its parent or has none",
+                                 where=self.name)  # fmt: skip
         if self.local_pos is not None:
             _require_shape(self.name, "local_pos", self.local_pos, (frames, joints, 3))
 
@@ -182,8 +191,11 @@ class SmplClip:
     def __post_init__(self) -> None:
         """Check shapes and finiteness."""
         _require_clip(self.name, self.fps, len(self.trans_w))
+        _require_shape(self.name, "trans_w", self.trans_w, (len(self.trans_w), 3))
         _require_shape(self.name, "joint_quat", self.joint_quat, (len(self.trans_w), 52, 4))
         _require_unit(self.name, "joint_quat", self.joint_quat)
+        if self.betas is not None:
+            _require_finite(self.name, "betas", self.betas)
 
     @property
     def num_frames(self) -> int:
@@ -232,6 +244,9 @@ class HumanClip:
         _require_shape(self.name, "landmark_pos_w", self.landmark_pos_w, (frames, 52, 3))
         _require_shape(self.name, "landmark_quat_w", self.landmark_quat_w, (frames, 52, 4))
         _require_unit(self.name, "landmark_quat_w", self.landmark_quat_w)
+        _require_shape(self.name, "rest_pos", self.rest_pos, (52, 3))
+        if self.contact is not None:
+            _require_shape(self.name, "contact", self.contact, (frames, len(CONTACT_PARTS)))
 
     @property
     def num_frames(self) -> int:
@@ -258,6 +273,9 @@ class RobotClip:
         """Check shapes and finiteness."""
         _require_clip(self.name, self.fps, len(self.qpos))
         _require_finite(self.name, "qpos", self.qpos)
+        if self.contact is not None:
+            _require_shape(self.name, "contact", self.contact,
+                           (self.num_frames, *self.contact.shape[1:]))  # fmt: skip
 
     @property
     def num_frames(self) -> int:
@@ -309,7 +327,7 @@ def resample(clip: C, fps: float) -> C:
     if isinstance(clip, RobotClip):
         raise InputError("a robot clip is not resampled; retarget the source at the new rate",
                          where=clip.name)  # fmt: skip
-    if abs(fps / clip.fps - 1.0) < 1e-6 or clip.num_frames == 1:
+    if abs(fps / clip.fps - 1.0) < _SAME_FPS or clip.num_frames == 1:
         return replace(clip, fps=float(fps))
     last = clip.num_frames - 1
     # The half-nanoframe keeps the last frame when the ratio is whole but its product rounds down.
@@ -375,9 +393,10 @@ def _require_finite(name: str, what: str, array: Array) -> None:
 
 
 def _require_unit(name: str, what: str, quat: Array) -> None:
-    error = np.abs(np.linalg.norm(quat, axis=-1) - 1.0)
-    if error.max() > 1e-6:
+    norm = np.linalg.norm(quat, axis=-1)
+    error = np.abs(norm - 1.0)
+    if error.max() > _UNIT_TOLERANCE:
         index = tuple(int(i) for i in np.unravel_index(error.argmax(), error.shape))
         raise InputError(
-            f"{what} has a quaternion of norm {1 + error.max():.6g} at index {index}", where=name
+            f"{what} has a quaternion of norm {norm[index]:.6g} at index {index}", where=name
         )

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ os.environ.update(
     NO_COLOR="1",
 )
 
-from jaxtyping import install_import_hook  # noqa: E402
+from jaxtyping import config, install_import_hook  # noqa: E402
 
 install_import_hook("motionkit", "checking.checked")
 
@@ -46,3 +47,11 @@ def shared() -> Path:
     if not (SHARED / "data").is_dir():
         pytest.skip("needs the data folder ../shared, which is not here")
     return SHARED
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Annotations go unchecked, as for a user: for tests of what the code itself refuses."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)
