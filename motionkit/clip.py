@@ -26,7 +26,8 @@ SMPLH_JOINTS: tuple[str, ...] = (
     "left_ankle", "right_ankle", "spine3", "left_foot", "right_foot", "neck", "left_collar",
     "right_collar", "head", "left_shoulder", "right_shoulder", "left_elbow", "right_elbow",
     "left_wrist", "right_wrist",
-    *(f"{side}_{finger}{i}" for side in ("left", "right") for finger in _FINGERS for i in (1, 2, 3)),
+    *(f"{side}_{finger}{i}"
+      for side in ("left", "right") for finger in _FINGERS for i in (1, 2, 3)),
 )  # fmt: skip
 """The 52 joints of SMPL-H in its own order (Romero et al., "Embodied Hands", 2017)."""
 
@@ -56,7 +57,7 @@ class Note:
     """Something that a reader or an alignment noticed, did or could not do."""
 
     code: str
-    """Number of the finding, for life: ``MK1xx`` for sources. Documented in ``docs/findings.md``."""
+    """Number of the finding, for life: ``MK1xx`` for sources. ``docs/findings.md`` explains it."""
     message: str
     """What was found, with its value and unit, one line."""
     value: float | None = None
@@ -180,7 +181,7 @@ class SmplClip:
     trans_w: Float[Array, "T 3"]
     """The model's translation [m]; the pelvis lies at its rest offset plus this."""
     joint_quat: Float[Array, "T 52 4"]
-    """Local joint rotations in the order of :data:`SMPLH_JOINTS` (SMPL-X's face dropped and noted)."""
+    """Local joint rotations in the order of :data:`SMPLH_JOINTS`; SMPL-X's face is dropped."""
     betas: Float[Array, "S"] | None
     """Shape coefficients, constant over the clip; absent when the file has none."""
     gender: Literal["female", "male", "neutral"] | None

@@ -138,7 +138,7 @@ class Robot:
         """The pose that matches a human's T-pose facing +X, root at the origin."""
         qpos = self.rest_qpos()
         for joint, value in self.profile.get("tpose", {}).items():
-            qpos[7 + self.joint_index(joint)] = float(value)
+            qpos[7 + self.joint_index(joint)] = _number(value, f"{self.name}: [tpose] {joint}")
         qpos[3:7] = rotation.conjugate(_facing(self))
         return qpos
 
@@ -214,6 +214,13 @@ class Robot:
             )
 
 
+def _number(value: Any, where: str, low: float = -np.inf) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value < np.inf:
+        least = "" if low == -np.inf else f" of at least {low:g}"
+        raise ConfigError(f"found {value!r}, expected a finite number{least}", where=where)
+    return float(value)
+
+
 def _index(names: tuple[str, ...], name: str, what: str, robot: str) -> int:
     try:
         return names.index(name)
@@ -248,6 +255,8 @@ def load_robot(name: str | Path, profile: str | Path | None = None) -> Robot:
         [Path(profile)] if profile else [path.with_suffix(".toml"), path.parent / "robot.toml"]
     )
     found = next((p for p in options if p.is_file()), None)
+    if profile and found is None:
+        raise AssetError("no such profile", where=str(profile))
     if found is None:
         raise AssetError(
             f"no profile beside the model, looked for {' and '.join(str(p) for p in options)}",
@@ -263,7 +272,10 @@ def _build(where: str, mjcf: bytes, profile_text: bytes, folder: Path | None) ->
     profile = _parse_profile(where, profile_text)
     body_names = tuple(model.body(i).name or f"body{i}" for i in body_ids)
     joint_names = tuple(model.joint(i).name or f"joint{i}" for i in joint_ids)
-    budget = JointBudget(**profile.get("budget", {}))
+    budget = JointBudget(**{
+        key: _number(value, f"{where}: [budget] {key}")
+        for key, value in profile.get("budget", {}).items()
+    })  # fmt: skip
     partial = Robot(
         name=str(profile["name"]),
         mjcf=mjcf.decode("utf-8", errors="replace"),
@@ -298,6 +310,10 @@ def _parse_profile(where: str, text: bytes) -> dict[str, Any]:
     if missing:
         raise ConfigError(f"the profile lacks {', '.join(missing)}", where=where,
                           help="docs/robots.md lists the tables of a profile")  # fmt: skip
+    for key in ("landmarks", "feet", "budget", "tpose"):
+        if not isinstance(profile.get(key, {}), dict):
+            raise ConfigError(f"[{key}] is no table", where=where,
+                              help="docs/robots.md lists the tables of a profile")  # fmt: skip
     unknown = set(profile.get("budget", {})) - {"max_velocity", "max_acceleration"}
     if unknown:
         raise ConfigError(f"unknown key in [budget]: {', '.join(sorted(unknown))}", where=where,
@@ -324,11 +340,14 @@ def _read_landmarks(robot: Robot) -> tuple[Landmark, ...]:
     landmarks = []
     for body, table in robot.profile["landmarks"].items():
         index = robot.body_index(body)
-        human = table.get("human")
+        human = table.get("human") if isinstance(table, dict) else table
         if human not in SMPLH_JOINTS:
             raise ConfigError(f"landmark {body} pairs with {human!r}", where=robot.name,
                               help=f"human is one of: {', '.join(SMPLH_JOINTS)}")  # fmt: skip
-        weights = [float(table.get(f"{kind}_weight", 1.0)) for kind in ("position", "rotation")]
+        weights = [
+            _number(table.get(key, 1.0), f"{robot.name}: [landmarks.{body}] {key}", low=0.0)
+            for key in ("position_weight", "rotation_weight")
+        ]
         w, x, y, z = (float(v) for v in quat[0, index])
         landmarks.append(Landmark(human, body, *weights, mount=(w, x, y, z)))
     landmarks.sort(key=lambda mark: robot.body_index(mark.body))

@@ -42,7 +42,7 @@ def skeleton_clip(rng: np.random.Generator, frames: int, fps: float = 30.0, **ch
         "joint_names": ("hips", "spine", "head", "hand"),
         "parents": (-1, 0, 1, 1),
         "offsets": np.concatenate([np.zeros((1, 3)), rng.normal(scale=0.3, size=(3, 3))]),
-        "root_pos_w": wave + [0.0, 0.0, 1.0],
+        "root_pos_w": wave + np.array([0.0, 0.0, 1.0]),
         "joint_quat": smooth_quats(rng, frames, 4),
         "roles": {"pelvis": "hips"},
         "provenance": PROVENANCE,
@@ -66,8 +66,8 @@ def random_mjcf(rng: np.random.Generator, bodies: int = 12) -> str:
             axis = np.eye(3)[rng.integers(3)] * rng.choice([-1.0, 1.0])
         kind = rng.choice(["hinge", "hinge", "slide"])
         anchor = rng.normal(scale=0.2, size=3) if rng.random() < 0.5 else np.zeros(3)
-        ref = rng.normal(scale=0.5) if rng.random() < 0.5 else 0.0
-        low, high = np.sort(rng.uniform(-2, 2, size=2))
+        ref = float(rng.normal(scale=0.5)) if rng.random() < 0.5 else 0.0
+        low, high = (float(v) for v in np.sort(rng.uniform(-2, 2, size=2)))
         return (
             f'<joint name="j{b}_{j}" type="{kind}" axis="{numbers(axis)}" pos="{numbers(anchor)}"'
             f' ref="{ref!r}" range="{low!r} {high + 0.1!r}"/>'
