@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 _NOT_FINITE = re.compile(r"(?i)(?<![a-z_])[-+]?(nan|inf|infinity)(?![a-z_])")
+_FILE_KEYS = frozenset(("file", *(f"file{side}" for side in ("right", "left", "up", "down",
+                                                             "front", "back"))))  # fmt: skip
+_MAX_INCLUDES = 8  # levels: more is taken for a circle
 _RIM_POINTS = 16  # on each rim of a cylinder: its lowest point is met to 1.9% of the radius
 _DIRECTIONS = 26  # support points of an ellipsoid: corners, edges and faces of a cube
 
@@ -57,7 +60,11 @@ def compile_mjcf(where: str, mjcf: bytes, folder: Path | None) -> tuple["mujoco.
     import mujoco
 
     digest = hashlib.sha256(mjcf)
-    _check_xml(where, mjcf, folder, digest, depth=0)
+    files: list[tuple[str, str]] = []
+    compiler: dict[str, str] = {}
+    _check_xml(where, mjcf, folder, digest, files, compiler)
+    if folder is not None:
+        _hash_files(where, folder, files, compiler, digest)
     try:
         if folder is None:
             model = mujoco.MjModel.from_xml_string(mjcf.decode("utf-8"))
@@ -73,41 +80,67 @@ def compile_mjcf(where: str, mjcf: bytes, folder: Path | None) -> tuple["mujoco.
 
 
 def _check_xml(
-    where: str, text: bytes, folder: Path | None, digest: "hashlib._Hash", depth: int
+    where: str,
+    text: bytes,
+    folder: Path | None,
+    digest: "hashlib._Hash",
+    files: list[tuple[str, str]],
+    compiler: dict[str, str],
+    depth: int = 0,
 ) -> None:
-    """Refuse numbers that are not finite and files outside the folder; hash the files."""
-    if b"<!ENTITY" in text:
-        raise AssetError("the model declares XML entities", where=where, help="expand them")
+    """Refuse what is not finite; collect (tag, file) of all files and the compiler's settings."""
+    if depth > _MAX_INCLUDES:
+        raise AssetError(f"includes nest deeper than {_MAX_INCLUDES}", where=where)
+    if b"<!ENTITY" in text or b"\0" in text:
+        what = "declares XML entities" if b"\0" not in text else "is not UTF-8 text"
+        raise AssetError(f"the model {what}", where=where, help="save it as plain UTF-8 MJCF")
     try:
         root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise AssetError(f"not well-formed XML: {error}", where=where) from None
-    compiler = root.find("compiler")
-    dirs = {"mesh": "", "hfield": "", "texture": ""}
-    if compiler is not None:
-        dirs["mesh"] = compiler.get("meshdir", compiler.get("assetdir", ""))
-        dirs["texture"] = compiler.get("texturedir", compiler.get("assetdir", ""))
     for element in root.iter():
+        if element.tag == "compiler":
+            compiler.update(element.attrib)
         for key, value in element.attrib.items():
-            if key not in {"name", "file", "class"} and _NOT_FINITE.search(value):
+            if key in _FILE_KEYS:
+                if element.tag != "include":
+                    files.append((element.tag, value))
+            elif key not in {"name", "class"} and _NOT_FINITE.search(value):
                 label = element.get("name", "without name")
                 raise AssetError(f"<{element.tag}> {label}: {key} is {value!r}", where=where,
                                  help="give finite numbers")  # fmt: skip
         file = element.get("file")
-        if file is None or folder is None:
-            continue
-        path = (folder / dirs.get(element.tag, "") / file).resolve()
-        if not path.is_relative_to(folder.resolve()):
-            raise AssetError(f"<{element.tag}> refers to {file}, outside the model's folder",
-                             where=where, help="copy the file into the folder")  # fmt: skip
-        if not path.is_file():
-            raise AssetError(f"<{element.tag}> refers to {file}, which is missing", where=where)
-        content = path.read_bytes()
+        if element.tag == "include" and file is not None and folder is not None:
+            content = _inside(where, folder, "", "include", file).read_bytes()
+            digest.update(content)
+            _check_xml(file, content, folder, digest, files, compiler, depth + 1)
+
+
+def _hash_files(
+    where: str,
+    folder: Path,
+    files: list[tuple[str, str]],
+    compiler: dict[str, str],
+    digest: "hashlib._Hash",
+) -> None:
+    assets = compiler.get("assetdir", "")
+    for tag, file in files:
+        setting = {"texture": "texturedir", "model": ""}.get(tag, "meshdir")
+        if compiler.get("strippath") == "true":
+            file = Path(file).name
+        content = _inside(where, folder, compiler.get(setting, assets), tag, file).read_bytes()
         digest.update(content)
-        if element.tag == "include":
-            if depth > 8:
-                raise AssetError("includes nest deeper than 8", where=where)
-            _check_xml(file, content, folder, digest, depth + 1)
+
+
+def _inside(where: str, folder: Path, subfolder: str, tag: str, file: str) -> Path:
+    """The file, which exists and lies in the folder."""
+    path = (folder / subfolder / file).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise AssetError(f"<{tag}> refers to {file}, outside the model's folder", where=where,
+                         help="copy the file into the folder")  # fmt: skip
+    if not path.is_file():
+        raise AssetError(f"<{tag}> refers to {file}, which is missing", where=where)
+    return path
 
 
 def read_tree(where: str, model: "mujoco.MjModel") -> tuple[Tree, tuple[int, ...], tuple[int, ...]]:
@@ -157,8 +190,14 @@ def read_tree(where: str, model: "mujoco.MjModel") -> tuple[Tree, tuple[int, ...
     return tree, tuple(joints), tuple(bodies)
 
 
-def joint_range(model: "mujoco.MjModel", joints: tuple[int, ...]) -> Float[Array, "n 2"]:
-    """Limits rounded inwards to float32; ±inf for unlimited joints [rad or m]."""
+def joint_range(
+    where: str, model: "mujoco.MjModel", joints: tuple[int, ...]
+) -> Float[Array, "n 2"]:
+    """Limits rounded inwards to float32; ±inf for unlimited joints [rad or m].
+
+    Raises:
+        AssetError: a range holds no float32 number at all.
+    """
     limits = np.full((len(joints), 2), [-np.inf, np.inf])
     for i, j in enumerate(joints):
         if model.jnt_limited[j]:
@@ -168,6 +207,12 @@ def joint_range(model: "mujoco.MjModel", joints: tuple[int, ...]) -> Float[Array
                 stored[0] = np.nextafter(stored[0], np.float32(np.inf))
             if stored[1] > high:
                 stored[1] = np.nextafter(stored[1], np.float32(-np.inf))
+            if stored[0] > stored[1]:
+                raise AssetError(
+                    f"joint {model.joint(j).name} has the range [{float(low)}, {float(high)}], "
+                    "which holds no float32 number", where=where,
+                    help="widen it, or take the joint out",
+                )  # fmt: skip
             limits[i] = stored
     return limits
 

@@ -14,7 +14,6 @@ import numpy as np
 from jaxtyping import Float
 
 from motionkit import rotation
-
 from motionkit.clip import SMPLH_JOINTS
 from motionkit.errors import AssetError, ConfigError, InputError
 from motionkit.kinematics import BLOCK, Kinematics, Tree, apply, path_to_root, split_qpos
@@ -143,7 +142,7 @@ class Robot:
         return qpos
 
     def sole(self, body: str) -> tuple[Float[Array, "P 3"], Float[Array, "P"]]:
-        """Spheres of a foot body that can carry it standing in the rest pose: centres and radii [m]."""
+        """Spheres of a foot body that carry it standing in the rest pose: centres, radii [m]."""
         _, quat = self.forward(self.rest_qpos()[None])
         index = self.body_index(body)
         own = self.surface.body_index == index
@@ -282,7 +281,7 @@ def _build(where: str, mjcf: bytes, profile_text: bytes, folder: Path | None) ->
         sha256=hashlib.sha256(digest + profile_text).hexdigest(),
         tree=tree,
         joint_names=joint_names,
-        joint_range=joint_range(model, joint_ids),
+        joint_range=joint_range(where, model, joint_ids),
         body_names=body_names,
         body_mass=model.body_mass[list(body_ids)].copy(),
         landmarks=(),
@@ -351,9 +350,10 @@ def _read_landmarks(robot: Robot) -> tuple[Landmark, ...]:
         w, x, y, z = (float(v) for v in quat[0, index])
         landmarks.append(Landmark(human, body, *weights, mount=(w, x, y, z)))
     landmarks.sort(key=lambda mark: robot.body_index(mark.body))
-    if not landmarks or landmarks[0].human != "pelvis" or landmarks[0].body != robot.body_names[0]:
+    root = robot.body_names[0]
+    if not landmarks or landmarks[0].human != "pelvis" or landmarks[0].body != root:
         raise ConfigError("the root body does not pair with the human pelvis", where=robot.name,
-                          help=f'add [landmarks.{robot.body_names[0]}] human = "pelvis"')  # fmt: skip
+                          help=f'add [landmarks.{root}] human = "pelvis"')  # fmt: skip
     paired = [mark.body for mark in landmarks]
     for foot in robot.feet:
         for body in (foot.heel, foot.toe):
