@@ -1,0 +1,138 @@
+"""What there is to know about a clip, for ``motionkit inspect``."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from motionkit import rotation
+from motionkit.clip import REQUIRED_ROLES, SMPLH_JOINTS, Note, SkeletonClip, SmplClip
+from motionkit.formats import world
+
+Array = np.ndarray
+
+LEAST_TRAVEL = 0.5
+"""Path of the pelvis [m] below which there is no direction of travel."""
+_NUM_BODY = 22  # joints of SMPL-H before the fingers
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Facts about a clip; lengths in metres, angles in radians, +Z up."""
+
+    name: str
+    """Of the clip."""
+    path: str
+    """The file."""
+    format: str
+    """Name in the table of formats."""
+    writer: str
+    """Program or data set recognised, or ``unknown``."""
+    model: str | None
+    """Body model of the parameters; absent for a skeleton."""
+    frames: int
+    """Number of frames."""
+    fps: float
+    """Frames per second."""
+    duration: float
+    """From the first frame to the last [s]: (frames - 1) / fps."""
+    joints: int
+    """Joints in the clip."""
+    unit_scale: float
+    """Metres per unit of the file."""
+    unit_source: str
+    """How it was found: format, header, stature or user."""
+    up: str
+    """Axis of the file that points up."""
+    up_source: str
+    """How it was found: format, header, motion or user."""
+    facing_first: float
+    """Heading of the body in the first frame [rad], 0 along +X, positive to the left."""
+    facing_median: float
+    """Median heading [rad], about their circular mean."""
+    facing_from_travel: float | None
+    """Mean heading minus direction of travel [rad]; absent where the body does not travel."""
+    travel: float
+    """Length of the pelvis's path over the floor [m]."""
+    lowest: float
+    """Height of the lowest joint (2nd percentile over frames) [m]; of SMPL, of the pelvis."""
+    stature: float | None
+    """Standing height from the lengths of limbs [m]; absent where a body model is needed."""
+    roles: dict[str, str]
+    """Role to joint."""
+    roles_missing: tuple[str, ...]
+    """Body roles (not fingers) that no joint plays."""
+    roles_required: tuple[str, ...]
+    """Roles without which a clip is refused."""
+    notes: tuple[Note, ...]
+    """What the reader noticed."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, in the order of the fields, ready for JSON."""
+        return asdict(self)
+
+
+def describe(clip: SkeletonClip | SmplClip) -> Description:
+    """The facts about a clip, judged from at most 400 frames evenly spread."""
+    if isinstance(clip, SkeletonClip):
+        roles, model, joints = clip.roles, None, len(clip.joint_names)
+        pelvis, facing, lowest, stature = _of_skeleton(clip)
+    else:
+        roles, model, joints = _smpl_roles(clip), clip.model, clip.joint_quat.shape[1]
+        pelvis, facing, lowest, stature = _of_smpl(clip)
+    source = clip.provenance
+    mean = _circular_mean(facing, np.ones(len(facing)))
+    steps = np.diff(pelvis[:, :2], axis=0)
+    lengths = np.linalg.norm(steps, axis=1)
+    travel = float(lengths.sum())
+    against = None
+    if travel >= LEAST_TRAVEL:
+        against = _circular_mean(facing[:-1] - np.arctan2(steps[:, 1], steps[:, 0]), lengths)
+    return Description(
+        name=clip.name, path=source.path, format=source.format, writer=source.writer,
+        model=model, frames=clip.num_frames, fps=clip.fps,
+        duration=(clip.num_frames - 1) / clip.fps, joints=joints,
+        unit_scale=source.unit_scale, unit_source=source.unit_source, up=source.up,
+        up_source=source.up_source, facing_first=float(facing[0]),
+        facing_median=float(_wrap(mean + np.median(_wrap(facing - mean)))),
+        facing_from_travel=against, travel=travel, lowest=lowest, stature=stature,
+        roles=dict(roles),
+        roles_missing=tuple(r for r in SMPLH_JOINTS[:_NUM_BODY] if r not in roles),
+        roles_required=REQUIRED_ROLES, notes=source.notes,
+    )  # fmt: skip
+
+
+def _of_skeleton(
+    clip: SkeletonClip,
+) -> tuple[Float[Array, "S 3"], Float[Array, "S"], float, float]:
+    """Path of the pelvis, headings, floor and stature."""
+    pos = world.sample_positions(clip)
+    roles = {role: clip.joint_names.index(joint) for role, joint in clip.roles.items()}
+    lowest = world.floor_height(pos, "z")
+    facing = world.facing(pos, roles)
+    return pos[:, roles["pelvis"]], facing, lowest, world.stature_from_limbs(pos, roles)
+
+
+def _of_smpl(clip: SmplClip) -> tuple[Float[Array, "S 3"], Float[Array, "S"], float, None]:
+    """The same from the root, whose own forward is +Z; the stature needs the body model."""
+    at = world.sample_frames(clip.num_frames)
+    forward = rotation.rotate(clip.joint_quat[at, 0], np.array([0.0, 0.0, 1.0]))
+    pelvis = clip.trans_w[at] + world.PELVIS_REST[clip.model]
+    lowest = float(np.percentile(pelvis[:, 2], world.FLOOR_PERCENTILE))
+    return pelvis, np.arctan2(forward[:, 1], forward[:, 0]), lowest, None
+
+
+def _smpl_roles(clip: SmplClip) -> dict[str, str]:
+    """All joints of the body, and fingers where the file had them."""
+    has_hands = not any(note.code == "MK120" for note in clip.provenance.notes)
+    names = SMPLH_JOINTS if has_hands else SMPLH_JOINTS[:_NUM_BODY]
+    return {name: name for name in names}
+
+
+def _circular_mean(angles: Float[Array, "S"], weights: Float[Array, "S"]) -> float:
+    return float(np.arctan2(weights @ np.sin(angles), weights @ np.cos(angles)))
+
+
+def _wrap(angle: Array | float) -> Array:
+    return (np.asarray(angle) + np.pi) % (2.0 * np.pi) - np.pi
