@@ -38,15 +38,11 @@ def human_from_robot(
             landmark_pos[:, i] = landmark_pos[:, parent]
             landmark_quat[:, i] = landmark_quat[:, parent]
             rest[i] = rest[parent]
-    heights = []
-    for role in ("left_ankle", "left_foot"):
-        if role not in marks:
-            heights.append(heights[0])
-            continue
-        body = robot.body_index(marks[role].body)
-        center, radius = robot.sole(marks[role].body)
-        bottom = standing[0, body] + rotation.rotate(upright[0, body], center)
-        heights.append(float(standing[0, body, 2] - np.min(bottom[:, 2] - radius)))
+    ground = _lowest_sole(robot, standing[0], upright[0])
+    heights = [
+        float(standing[0, robot.body_index(name), 2] - ground)
+        for name in (robot.feet[0].heel, robot.feet[0].toe)
+    ]
     return HumanClip(
         name="made",
         fps=fps,
@@ -61,6 +57,16 @@ def human_from_robot(
         provenance=PROVENANCE,
         contact=contact,
     )
+
+
+def _lowest_sole(robot: Robot, pos: np.ndarray, quat: np.ndarray) -> float:
+    """Height of the lowest point of the feet in one pose [m]."""
+    heights = []
+    for name in robot.contact_bodies:
+        body = robot.body_index(name)
+        center, radius = robot.sole(name)
+        heights.append((pos[body] + rotation.rotate(quat[body], center))[:, 2] - radius)
+    return float(np.concatenate(heights).min())
 
 
 def smooth_qpos(
