@@ -117,7 +117,8 @@ def _rates(
             frame, joint = np.unravel_index(np.argmax(rate), rate.shape)
             axes.plot(when, rate.max(axis=1), color="k", lw=1.0)
             axes.plot(when[frame], rate[frame, joint], "o", color="tab:red", ms=4)
-            peak = f"peak: {robot.joint_names[int(joint)]} {rate[frame, joint]:.3g} at {when[frame]:.2f} s"
+            name = robot.joint_names[int(joint)]
+            peak = f"peak: {name} {rate[frame, joint]:.3g} at {when[frame]:.2f} s"
         else:
             peak = "too few frames"
         axes.set_title(f"{title} [{unit}], budget {cap:g}\n{peak}", loc="left", fontsize=10)
