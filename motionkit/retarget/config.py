@@ -41,7 +41,12 @@ class RetargetConfig:
     rotation_weight: float = _knob(2.0, "orientation of a landmark of weight 1", "1/rad")
     direction_weight: float = _knob(1.0, "direction of a limb", "1/rad")
     contact_weight: float = _knob(60.0, "distance of a sole in stance from its anchor", "1/m")
-    ground_weight: float = _knob(100.0, "depth of the collision geometry below the ground", "1/m")
+    ground_weight: float = _knob(
+        100.0, "depth of the collision geometry below the ground, beyond the tolerance", "1/m"
+    )
+    ground_tolerance: float = _knob(
+        0.003, "depth below the ground that costs nothing, as soft contacts sink in", "m"
+    )
     velocity_weight: float = _knob(0.1, "joint speed as a share of its budget")
     acceleration_weight: float = _knob(0.3, "joint acceleration as a share of its budget")
     budget_weight: float = _knob(30.0, "excess of a budget's share over its onset")
@@ -54,7 +59,7 @@ class RetargetConfig:
     max_damping: float = _knob(1e12, "damping at which the solver gives up", source=_A)
     max_iterations: int = _knob(500, "cap on iterations", source=_A)
     tolerance: float = _knob(
-        1e-6, "decrease a step, as a share of the cost, below which the solve has converged"
+        1e-5, "decrease a step, as a share of the cost, below which the solve has converged"
     )
 
     def __post_init__(self) -> None:

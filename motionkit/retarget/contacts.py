@@ -14,8 +14,8 @@ from motionkit.clip import CONTACT_PARTS, SMPLH_JOINTS, HumanClip
 Array = np.ndarray
 
 _SPEED_WINDOW = 1.0 / 15.0  # [s] over which a foot's speed is measured
-_SLOW = 0.25  # [m/s] a foot below this may start to stand
-_FAST = 0.45  # [m/s] a standing foot above this has left
+_SLOW = 0.2  # [m/s] a foot below this may start to stand
+_FAST = 0.3  # [m/s] a standing foot above this has left
 _LOW = 0.035  # [m] height of a sole below which it may start to stand
 _HIGH = 0.06  # [m] height of a sole above which it has left
 _SHORTEST = 0.08  # [s] stances shorter than this are passing touches

@@ -33,12 +33,12 @@ from motionkit.retarget.temporal import Temporal, TemporalAssembly, assemble
 Array = np.ndarray
 
 _MIN_DAMPING = 1e-9  # keeps the matrix positive definite where nothing holds an unknown
-_SETTLED_DAMPING = 1.0  # above this a small predicted decrease may only mean a short step
 _GROWTH = 4.0  # of damping, where a step failed
-_FIRM_DAMPING = 1e6  # at which a frame stands still
-_DAMPED_SHARE = 1e-3  # of the tolerance that counts while some frame is strongly damped
+_FELT_DAMPING = 3.0  # about the smallest that shortens a step at all
+_FIRM_DAMPING = 1e5  # at which a frame stands still
 _STALL = 10  # iterations whose mean decrease is held against the tolerance
 _ACTIVE = 0.3  # share of the tolerance that frames may leave unsolved while others are
+_HALO = 0.3  # [s] to each side of an unsettled frame that is solved with it
 _MOST = 0.7  # share of the frames above which all are solved for
 _ROUNDING = 1e-14  # share of the cost that float64 cannot resolve
 _NEGLIGIBLE = 1e-3  # share of a frame's mean predicted decrease that is noise to a gain ratio
@@ -77,6 +77,8 @@ class Solution:
     """Cost of the start."""
     cost: float
     """Cost of the result."""
+    note: str = ""
+    """What a person should know of how it ran."""
 
 
 class _Angles:
@@ -204,6 +206,7 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
     """
     frames = start.q.shape[1]
     window = max(round(_WINDOW * problem.temporal.fps), 1)
+    halo = max(round(_HALO * problem.temporal.fps), 2)
     evaluator = _Evaluator(problem, config)
     system = _System(problem.objective.tree, frames, config.root == "free")
     state = evaluator.first(start)
@@ -242,7 +245,7 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
                 continue
             settled = False
         else:
-            settled = damping.is_settled(hoped, wanted)
+            settled = damping.is_settled(predicted, wanted)
             damping.update(gain)
         state = trial
         history.append(float(state.cost.sum()))
@@ -254,18 +257,18 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
         if settled or stalled:
             segments = everything
         elif is_whole:
-            segments = _active(predicted, _ACTIVE * wanted / frames, window) or everything
+            segments = _active(predicted, _ACTIVE * wanted / frames, halo) or everything
     return Solution(
         state.pose, outcome, len(history) - 1, rejected, passes, history[0], history[-1]
     )
 
 
-def _active(predicted: Float[Array, "T"], density: float, window: int) -> list[slice] | None:
+def _active(predicted: Float[Array, "T"], density: float, halo: int) -> list[slice] | None:
     """Segments of frames still worth solving for; nothing if that is most of the clip.
 
-    A frame is active within ``window`` of one whose predicted decrease exceeds ``density``.
+    A frame is active within ``halo`` of one whose predicted decrease exceeds ``density``.
     """
-    hot = _window_sum((predicted > density).astype(np.float64), window) > 0
+    hot = _window_sum((predicted > density).astype(np.float64), halo) > 0
     if hot.mean() > _MOST:
         return None
     edges = np.flatnonzero(np.diff(np.r_[False, hot, False]))
@@ -337,13 +340,15 @@ class _Damping:
         actual, hoped = (_window_sum(v, self._window) for v in (decrease, predicted))
         negligible = _NEGLIGIBLE * predicted.sum() / len(predicted)
         tiny = (np.abs(actual) < negligible) & (np.abs(hoped) < negligible)
-        return np.where(tiny, 1.0, actual / np.maximum(hoped, np.finfo(float).tiny))
+        return np.where(
+            tiny, 1.0, actual / np.maximum(hoped, 1e-3 * negligible + np.finfo(float).tiny)
+        )
 
     def update(self, gain: Float[Array, "T"]) -> None:
         """After an accepted step: less where it went as predicted, more where it failed."""
         shrink = np.maximum(1 / 3, 1 - (2 * np.clip(gain, 0.0, 1.0) - 1) ** 3)
-        change = np.where(gain > 0, shrink, _GROWTH)
-        self.value = np.clip(self.value * change, _MIN_DAMPING, self._max)
+        less = np.maximum(self.value * shrink, _MIN_DAMPING)
+        self.value = np.where(gain > 0, less, self._more())
 
     def fail(self, where: Bool[Array, "T"]) -> bool:
         """More damping where a step failed, and where that has stopped to matter, everywhere.
@@ -351,16 +356,22 @@ class _Damping:
         False if there is no more to give.
         """
         if np.all(self.value[where] >= _FIRM_DAMPING):
-            where = np.ones_like(where)
-        spent = bool(np.all(self.value[where] >= self._max))
-        raised = np.minimum(self.value * _GROWTH, self._max)
-        self.value = np.where(where, raised, self.value)
-        return not spent
+            spent = bool(np.all(self.value >= self._max))
+            self.value = np.minimum(np.maximum(self.value, _FELT_DAMPING) * _GROWTH, self._max)
+            return not spent
+        self.value = np.where(where, self._more(), self.value)
+        return True
 
-    def is_settled(self, predicted: float, wanted: float) -> bool:
-        """Whether a small predicted decrease means a minimum, not merely a short step."""
-        is_free = self.value.max() <= _SETTLED_DAMPING
-        return predicted <= wanted * (1.0 if is_free else _DAMPED_SHARE)
+    def _more(self) -> Float[Array, "T"]:
+        return np.maximum(self.value, np.clip(self.value * _GROWTH, _FELT_DAMPING, _FIRM_DAMPING))
+
+    def is_settled(self, predicted: Float[Array, "T"], wanted: float) -> bool:
+        """Whether a small predicted decrease means a minimum, not merely a short step.
+
+        For curvature ``h`` damping hides all but ``h / (h + damping)`` of the decrease; terms of
+        weight 1 or more make ``h`` at least about 1.
+        """
+        return float(np.sum(predicted * (1.0 + self.value))) <= wanted
 
 
 def _window_sum(values: Float[Array, "T"], window: int) -> Float[Array, "T"]:

@@ -7,7 +7,7 @@ a direction fixed to a body, stars for targets and ``w`` for weights, half the s
     position      w (x - x*)                                  landmarks, soles in stance
     orientation   w/√2 (R e_k - R* e_k),  k = 1, 2, 3         = w |θ| for small angles θ
     direction     w (c - c*)                                  limbs
-    ground        w min(0, z - r)                             spheres of the collision geometry
+    ground        w min(0, z - r + tolerance)                 spheres of the collision geometry
 
 Every residual belongs to one body, so it acts on the tree as a wrench ``g = (τ, f)`` about the
 root position and a 6×6 weight ``I``, which sum up the tree like forces and rigid-body inertias
@@ -93,7 +93,9 @@ class Objective:
     surface: Surface
     """Collision geometry that must stay above z = 0."""
     ground_weight: float
-    """Squared weight of its depth [1/m²]."""
+    """Squared weight of its depth beyond the tolerance [1/m²]."""
+    ground_tolerance: float
+    """Depth that costs nothing [m]."""
 
 
 @dataclass(slots=True)
@@ -178,7 +180,7 @@ class Assembler:
             cost += self._load_points(loads, points, at)
         cost += self._load_orientations(loads, objective.orientations, at)
         cost += self._load_directions(loads, objective.directions, at)
-        cost += self._load_ground(loads, objective.surface, objective.ground_weight)
+        cost += self._load_ground(loads)
         return cost
 
     def _arm(self, body: Int[Array, "P"], offset: Float[Array, "P 3"]) -> Float[Array, "P 3 F"]:
@@ -242,15 +244,15 @@ class Assembler:
             loads[body, row] += w * value
         return cost
 
-    def _load_ground(
-        self, loads: Float[Array, "B 19 F"], surface: Surface, weight: float
-    ) -> Float[Array, "F"]:
+    def _load_ground(self, loads: Float[Array, "B 19 F"]) -> Float[Array, "F"]:
+        surface, weight = self._objective.surface, self._objective.ground_weight
         x, R = self._kinematics.x, self._kinematics.R
         cost = np.zeros(x.shape[-1])
         if weight == 0 or not len(surface.radius):
             return cost
         low = np.einsum("pkf,pk->pf", R[surface.body_index, 2], surface.center)
         low += x[surface.body_index, 2] - surface.radius[:, None]
+        low += self._objective.ground_tolerance
         for p in np.flatnonzero(np.any(low < 0, axis=1)):
             body = surface.body_index[p]
             depth = np.minimum(low[p], 0.0)

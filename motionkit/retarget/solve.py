@@ -19,7 +19,7 @@ from motionkit.robot import JointBudget, Robot
 
 Array = np.ndarray
 
-_RAMP = 0.1  # [s] over which a sole's anchor takes hold and lets go
+_RAMP = 0.05  # [s] before and after a stance over which the sole's anchor fades
 _BUDGET_TOLERANCE = 1e-5  # relative, of a budget
 _LIMBS = (
     ("hip", "knee"), ("knee", "ankle"), ("ankle", "foot"), ("shoulder", "elbow"),
@@ -116,6 +116,7 @@ def _problem(
         directions=_limbs(human, robot, config),
         surface=robot.surface,
         ground_weight=config.ground_weight**2,
+        ground_tolerance=config.ground_tolerance,
     )
     root_target = _root_target(targets)[0]
     unlimited, rates = np.full(6, np.inf), np.ones(n)
@@ -158,18 +159,19 @@ def _soles(human: HumanClip, robot: Robot, targets: Targets, config: RetargetCon
         for start, stop in _runs(targets.stands[:, k]):
             anchor = np.median(place[start:stop], axis=0)
             anchor[2] = radius.mean()
-            target[k, :, start:stop] = anchor[:, None]
-            weight[k, start:stop] = _hold(start, stop, frames, human.fps)
+            share = _hold(start, stop, frames, human.fps)
+            stronger = share > weight[k]
+            target[k, :, stronger] = anchor
+            weight[k] = np.where(stronger, share, weight[k])
     weight *= config.contact_weight**2
     return Points(np.array([robot.body_index(name) for name in bodies]), offset, target, weight)
 
 
-def _hold(start: int, stop: int, frames: int, fps: float) -> Float[Array, "k"]:
-    """Share of the contact weight over a stance: ramps at both ends, none at the clip's ends."""
-    inside = np.arange(stop - start) + 0.5
-    since = np.full(len(inside), np.inf) if start == 0 else inside
-    until = np.full(len(inside), np.inf) if stop == frames else inside[::-1]
-    return np.minimum(1.0, np.minimum(since, until) / (_RAMP * fps))
+def _hold(start: int, stop: int, frames: int, fps: float) -> Float[Array, "T"]:
+    """Share of the contact weight: 1 in the stance, falling to 0 over ``_RAMP`` beside it."""
+    at = np.arange(frames)
+    outside = np.maximum(np.maximum(start - at, at - (stop - 1)), 0) / fps
+    return np.maximum(0.0, 1.0 - outside / _RAMP)
 
 
 def _limbs(human: HumanClip, robot: Robot, config: RetargetConfig) -> Directions:
@@ -241,7 +243,7 @@ def _report(
     outcome, message, exceeded = _judge(robot, config, solution.outcome, q, fps, speed, hardest)
     return SolveReport(
         outcome=outcome,
-        message=message,
+        message="; ".join(filter(None, (message, solution.note))),
         solver=f"{config.solver}/{config.coordinates}",
         iterations=solution.iterations,
         rejected_steps=solution.rejected,
