@@ -134,14 +134,13 @@ class SkeletonClip:
         _require_shape(self.name, "offsets", self.offsets, (joints, 3))
         _require_shape(self.name, "joint_quat", self.joint_quat, (frames, joints, 4))
         _require_unit(self.name, "joint_quat", self.joint_quat)
-        if len(self.parents) != joints or self.parents[:1] != (-1,):
-            raise InputError(
-                f"parents are {self.parents}, expected {joints} of them, -1 first", where=self.name
-            )
-        for i, parent in enumerate(self.parents[1:], start=1):
-            if not 0 <= parent < i:
-                raise InputError(f"joint {self.joint_names[i]} comes before its parent or has none",
-                                 where=self.name)  # fmt: skip
+        if len(self.parents) != joints or self.parents[0] != -1:
+            message = f"expected {joints} parents, -1 first, found {self.parents}"
+            raise InputError(message, where=self.name)
+        for name, i, parent in zip(self.joint_names, range(joints), self.parents, strict=True):
+            if i and not 0 <= parent < i:
+                message = f"joint {name} comes before its parent or has none"
+                raise InputError(message, where=self.name)
         if self.local_pos is not None:
             _require_shape(self.name, "local_pos", self.local_pos, (frames, joints, 3))
 
@@ -275,8 +274,8 @@ class RobotClip:
         _require_clip(self.name, self.fps, len(self.qpos))
         _require_finite(self.name, "qpos", self.qpos)
         if self.contact is not None:
-            _require_shape(self.name, "contact", self.contact,
-                           (self.num_frames, *self.contact.shape[1:]))  # fmt: skip
+            shape = (self.num_frames, *self.contact.shape[1:])
+            _require_shape(self.name, "contact", self.contact, shape)
 
     @property
     def num_frames(self) -> int:
@@ -395,9 +394,7 @@ def _require_finite(name: str, what: str, array: Array) -> None:
 
 def _require_unit(name: str, what: str, quat: Array) -> None:
     norm = np.linalg.norm(quat, axis=-1)
-    error = np.abs(norm - 1.0)
-    if error.max() > _UNIT_TOLERANCE:
+    if (error := np.abs(norm - 1.0)).max() > _UNIT_TOLERANCE:
         index = tuple(int(i) for i in np.unravel_index(error.argmax(), error.shape))
-        raise InputError(
-            f"{what} has a quaternion of norm {norm[index]:.6g} at index {index}", where=name
-        )
+        raise InputError(f"{what} has a quaternion of norm {norm[index]:.6g} at index {index}",
+                         where=name)  # fmt: skip

@@ -207,8 +207,8 @@ def test_clips_refuse_what_cannot_be_trusted(rng, unchecked):
         ({"root_pos_w": bad_pos}, r"root_pos_w is not finite first at frame 4 \(index \(4, 1\)\)"),
         ({"parents": (-1, 2, 1, 1)}, "joint spine comes before its parent"),
         ({"parents": (-1, -1, 1, 1)}, "joint spine comes before its parent or has none"),
-        ({"parents": (-1, 0, 1)}, r"parents are \(-1, 0, 1\), expected 4 of them, -1 first"),
-        ({"parents": (0, 0, 1, 1)}, "expected 4 of them, -1 first"),
+        ({"parents": (-1, 0, 1)}, r"expected 4 parents, -1 first, found \(-1, 0, 1\)"),
+        ({"parents": (0, 0, 1, 1)}, "expected 4 parents, -1 first"),
         ({"root_pos_w": clip.root_pos_w[:0], "joint_quat": clip.joint_quat[:0]}, "has no frames"),
     ]:
         with pytest.raises(InputError, match=message) as caught:

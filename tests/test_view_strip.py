@@ -168,6 +168,6 @@ def test_a_write_that_fails_leaves_the_old_picture(robot, tmp_path, monkeypatch)
         raise OSError("disk full")
 
     monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InputError, match="cannot be written"):
         render_strip(robot, standing(robot, 9), path, fps=30.0, renderer="drawing")
     assert path.read_bytes() == before and len(list(tmp_path.iterdir())) == 1

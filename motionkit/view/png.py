@@ -1,14 +1,13 @@
-"""Writing a picture so that a reader finds the old one or the new one, never a part."""
+"""Writing a picture whole, and saying what is missing when there can be none."""
 
-import contextlib
 import importlib.util
-import os
-import tempfile
+import io
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import UInt8
 
+from motionkit.cache.container import replace_file
 from motionkit.errors import AssetError
 
 _LIBRARIES = ("PIL", "matplotlib")
@@ -28,20 +27,13 @@ def require_libraries() -> None:
 
 
 def write_png(path: str | Path, image: UInt8[np.ndarray, "H W 3"]) -> None:
-    """Write ``path`` whole, making its folder."""
+    """Write ``path``, making its folder; a reader sees the old picture or the new one.
+
+    Raises:
+        InputError: the folder cannot be written to.
+    """
     from PIL import Image
 
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            Image.fromarray(image).save(file, format="PNG", optimize=True)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)  # mkstemp keeps others out
-        Path(temporary).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        raise
+    buffer = io.BytesIO()
+    Image.fromarray(image).save(buffer, format="PNG", optimize=True)
+    replace_file(Path(path), [buffer.getvalue()])
