@@ -22,7 +22,7 @@ _CHUNK = 16  # frames filled at once: their blocks stay in cache
 
 @cache
 def _lapack(name: str, num_arguments: int) -> Any:
-    from scipy.linalg import cython_lapack
+    from scipy.linalg import cython_lapack  # pyright: ignore[reportAttributeAccessIssue]
 
     capsule = cython_lapack.__pyx_capi__[name]
     get_name = ctypes.pythonapi.PyCapsule_GetName

@@ -66,9 +66,9 @@ class RetargetConfig:
         """Refuse values that no solve could use."""
         for name in self.__slots__:
             value = getattr(self, name)
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
-                if not np.isfinite(value) or value < 0:
-                    raise ConfigError(f"{name} must be finite and not negative, found {value}")
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if is_number and not (np.isfinite(value) and value >= 0):
+                raise ConfigError(f"{name} must be finite and not negative, found {value}")
         for name in ("max_joint_velocity", "max_joint_acceleration", "budget_onset", "tolerance"):
             if getattr(self, name) == 0:
                 raise ConfigError(f"{name} must be positive")

@@ -64,10 +64,10 @@ def find_contacts(human: HumanClip) -> Contacts:
     else:
         slow = speed < _SLOW
         ground = float(np.quantile(sole[slow], _FLOOR_QUANTILE)) if slow.any() else sole.min()
-        for _ in range(2):  # the second pass uses the floor that the first one stood on
+        stands = _hysteresis(sole - ground, speed, human.fps)
+        if stands.any():  # once more, with the floor that the first pass stood on
+            ground = float(np.median(sole[stands]))
             stands = _hysteresis(sole - ground, speed, human.fps)
-            if stands.any():
-                ground = float(np.median(sole[stands]))
     heights = [float(np.median(sole[s.start : s.stop, s.part])) for s in _intervals(stands)]
     spread = float(np.ptp(heights)) if heights else 0.0
     return Contacts(float(ground), spread, stands, tuple(_intervals(stands)))
@@ -95,16 +95,17 @@ def _hysteresis(
     begins = (height < _LOW) & (speed < _SLOW)
     goes_on = (height < _HIGH) & (speed < _FAST)
     out = np.zeros(height.shape, dtype=bool)
-    shortest = max(int(round(_SHORTEST * fps)), 1)
+    shortest = max(round(_SHORTEST * fps), 1)
     for part in range(height.shape[1]):
-        for start, stop in _runs(goes_on[:, part]):
+        for start, stop in runs(goes_on[:, part]):
             inside = np.flatnonzero(begins[start:stop, part])
             if len(inside) and stop - start >= shortest:
                 out[start:stop, part] = True
     return out
 
 
-def _runs(mask: Bool[Array, "T"]) -> list[tuple[int, int]]:
+def runs(mask: Bool[Array, "T"]) -> list[tuple[int, int]]:
+    """Half-open intervals of the frames where ``mask`` holds."""
     edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
@@ -113,5 +114,5 @@ def _intervals(stands: Bool[Array, "T 4"]) -> list[Stance]:
     return [
         Stance(part, start, stop)
         for part in range(stands.shape[1])
-        for start, stop in _runs(stands[:, part])
+        for start, stop in runs(stands[:, part])
     ]

@@ -5,10 +5,8 @@ of :mod:`.temporal` and one banded Cholesky factorisation: linear in the number 
 
 The box of joint limits is kept by projection: unknowns that sit on a bound with the descent
 direction pointing outwards are frozen for the step, and the trial is clipped to the box.
-Damping follows Nielsen, "Damping parameter in Marquardt's method" (1999): it shrinks smoothly
-with the gain ratio and grows by doubling factors where a step fails. It is kept **per frame**,
-from gain ratios over a window around each: one bad frame must not shorten the steps of all.
-When the whole step does not lower the cost, the step without the frames that failed is tried.
+Damping is kept per frame (:mod:`.damping`). When the whole step does not lower the cost, the step
+without the frames that failed is tried.
 
 Once most frames have settled, only segments around the others are solved for, the frames between
 them standing still; a step over the whole clip always comes before the end.
@@ -26,25 +24,21 @@ from motionkit import rotation
 from motionkit.kinematics import Tree
 from motionkit.retarget.band import BandMatrix, band_length
 from motionkit.retarget.config import RetargetConfig
+from motionkit.retarget.coordinates import Angles, Tanh
+from motionkit.retarget.damping import Damping, fade, window_sum
 from motionkit.retarget.objective import Assembler, Assembly, Objective, Pose
 from motionkit.retarget.report import Outcome
 from motionkit.retarget.temporal import Temporal, TemporalAssembly, assemble
 
 Array = np.ndarray
 
-_MIN_DAMPING = 1e-9  # keeps the matrix positive definite where nothing holds an unknown
-_GROWTH = 4.0  # of damping, where a step failed
-_FELT_DAMPING = 3.0  # about the smallest that shortens a step at all
-_FIRM_DAMPING = 1e5  # at which a frame stands still
 _STALL = 10  # iterations whose mean decrease is held against the tolerance
 _ACTIVE = 0.3  # share of the tolerance that frames may leave unsolved while others are
 _HALO = 0.3  # [s] to each side of an unsettled frame that is solved with it
 _MOST = 0.7  # share of the frames above which all are solved for
 _ROUNDING = 1e-14  # share of the cost that float64 cannot resolve
-_NEGLIGIBLE = 1e-3  # share of a frame's mean predicted decrease that is noise to a gain ratio
 _WINDOW = 0.8  # [s] to each side of a frame whose costs share a gain ratio
 _TRANSLATION_SCALE = 10.0  # damping of a metre against a radian: (1 rad / 0.3 m)²
-_TANH_START = 0.999  # share of the half range that an inverse-tanh start may reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,54 +73,6 @@ class Solution:
     """Cost of the result."""
     note: str = ""
     """What a person should know of how it ran."""
-
-
-class _Angles:
-    """Joint coordinates as unknowns, kept in their box by projection."""
-
-    def __init__(self, limits: Float[Array, "n 2"]) -> None:
-        self._low, self._high = limits[:, :1], limits[:, 1:]
-
-    def from_q(self, q: Float[Array, "n T"]) -> Float[Array, "n T"]:
-        return np.clip(q, self._low, self._high)
-
-    def to_q(self, u: Float[Array, "n T"]) -> Float[Array, "n T"]:
-        return u
-
-    def move(self, u: Float[Array, "n T"], step: Float[Array, "n T"]) -> Float[Array, "n T"]:
-        return np.clip(u + step, self._low, self._high)
-
-    def slope(self, u: Float[Array, "n T"]) -> None:
-        return None
-
-    def is_held(self, u: Float[Array, "n T"], gradient: Float[Array, "n T"]) -> Bool[Array, "n T"]:
-        return ((u <= self._low) & (gradient > 0)) | ((u >= self._high) & (gradient < 0))
-
-
-class _Tanh:
-    """Unknowns ``u`` with ``q = middle + half tanh(u)``: always inside, never clipped."""
-
-    def __init__(self, limits: Float[Array, "n 2"]) -> None:
-        self._limited = np.all(np.isfinite(limits), axis=1)[:, None]
-        safe = np.where(self._limited, limits, [[-1.0, 1.0]])
-        self._middle, self._half = safe.mean(axis=1)[:, None], 0.5 * np.diff(safe, axis=1)
-
-    def from_q(self, q: Float[Array, "n T"]) -> Float[Array, "n T"]:
-        share = np.clip((q - self._middle) / self._half, -_TANH_START, _TANH_START)
-        return np.where(self._limited, np.arctanh(share), q)
-
-    def to_q(self, u: Float[Array, "n T"]) -> Float[Array, "n T"]:
-        inside = self._middle + self._half * np.tanh(u)
-        return np.where(self._limited, inside, u)
-
-    def move(self, u: Float[Array, "n T"], step: Float[Array, "n T"]) -> Float[Array, "n T"]:
-        return u + step
-
-    def slope(self, u: Float[Array, "n T"]) -> Float[Array, "n T"]:
-        return np.where(self._limited, self._half * (1.0 - np.tanh(u) ** 2), 1.0)
-
-    def is_held(self, u: Float[Array, "n T"], gradient: Float[Array, "n T"]) -> Bool[Array, "n T"]:
-        return np.zeros(u.shape, dtype=bool)
 
 
 def components(tree: Tree, root_is_free: bool) -> tuple[Int[Array, "k"], ...]:
@@ -210,7 +156,7 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
     evaluator = _Evaluator(problem, config)
     system = _System(problem.objective.tree, frames, config.root == "free")
     state = evaluator.first(start)
-    damping = _Damping(frames, window, config)
+    damping = Damping(frames, window, config)
     everything = [slice(0, frames)]
     segments = everything
     history = [float(state.cost.sum())]
@@ -240,7 +186,7 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
             if not damping.fail(gain <= 0):
                 outcome = Outcome.DAMPING_LIMIT
                 break
-            trial = evaluator.move(state, _fade(gain > 0, window)[:, None] * step, segments)
+            trial = evaluator.move(state, fade(gain > 0, window)[:, None] * step, segments)
             if not trial.cost.sum() < cost:
                 continue
             settled = False
@@ -268,7 +214,7 @@ def _active(predicted: Float[Array, "T"], density: float, halo: int) -> list[sli
 
     A frame is active within ``halo`` of one whose predicted decrease exceeds ``density``.
     """
-    hot = _window_sum((predicted > density).astype(np.float64), halo) > 0
+    hot = window_sum((predicted > density).astype(np.float64), halo) > 0
     if hot.mean() > _MOST:
         return None
     edges = np.flatnonzero(np.diff(np.r_[False, hot, False]))
@@ -281,9 +227,7 @@ class _Evaluator:
     def __init__(self, problem: Problem, config: RetargetConfig) -> None:
         self._temporal = problem.temporal
         self._assembler = Assembler(problem.objective)
-        self._box = (
-            _Tanh(problem.limits) if config.coordinates == "tanh" else _Angles(problem.limits)
-        )
+        self._box = Tanh(problem.limits) if config.coordinates == "tanh" else Angles(problem.limits)
 
     def first(self, start: Pose) -> _State:
         """The start, brought inside the limits."""
@@ -326,71 +270,6 @@ class _Evaluator:
         if slope is not None:
             _change_variables(slope, local, temporal, gradient)
         return _State(pose, u, local.cost + temporal.cost, local, temporal, gradient)
-
-
-class _Damping:
-    """One damping a frame."""
-
-    def __init__(self, frames: int, window: int, config: RetargetConfig) -> None:
-        self.value = np.full(frames, config.initial_damping)
-        self._window, self._max = window, config.max_damping
-
-    def gain(self, decrease: Float[Array, "T"], predicted: Float[Array, "T"]) -> Float[Array, "T"]:
-        """Actual over predicted decrease around each frame; 1 where neither is worth a thought."""
-        actual, hoped = (_window_sum(v, self._window) for v in (decrease, predicted))
-        negligible = _NEGLIGIBLE * predicted.sum() / len(predicted)
-        tiny = (np.abs(actual) < negligible) & (np.abs(hoped) < negligible)
-        return np.where(
-            tiny, 1.0, actual / np.maximum(hoped, 1e-3 * negligible + np.finfo(float).tiny)
-        )
-
-    def update(self, gain: Float[Array, "T"]) -> None:
-        """After an accepted step: less where it went as predicted, more where it failed."""
-        shrink = np.maximum(1 / 3, 1 - (2 * np.clip(gain, 0.0, 1.0) - 1) ** 3)
-        less = np.maximum(self.value * shrink, _MIN_DAMPING)
-        self.value = np.where(gain > 0, less, self._more())
-
-    def fail(self, where: Bool[Array, "T"]) -> bool:
-        """More damping where a step failed, and where that has stopped to matter, everywhere.
-
-        False if there is no more to give.
-        """
-        if np.all(self.value[where] >= _FIRM_DAMPING):
-            spent = bool(np.all(self.value >= self._max))
-            self.value = np.minimum(np.maximum(self.value, _FELT_DAMPING) * _GROWTH, self._max)
-            return not spent
-        self.value = np.where(where, self._more(), self.value)
-        return True
-
-    def _more(self) -> Float[Array, "T"]:
-        return np.maximum(self.value, np.clip(self.value * _GROWTH, _FELT_DAMPING, _FIRM_DAMPING))
-
-    def is_settled(self, predicted: Float[Array, "T"], wanted: float) -> bool:
-        """Whether a small predicted decrease means a minimum, not merely a short step.
-
-        For curvature ``h`` damping hides all but ``h / (h + damping)`` of the decrease; terms of
-        weight 1 or more make ``h`` at least about 1.
-        """
-        return float(np.sum(predicted * (1.0 + self.value))) <= wanted
-
-
-def _window_sum(values: Float[Array, "T"], window: int) -> Float[Array, "T"]:
-    """Sum over the frames within ``window`` of each."""
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    at = np.arange(len(values))
-    return total[np.minimum(at + window + 1, len(values))] - total[np.maximum(at - window, 0)]
-
-
-def _fade(good: Bool[Array, "T"], window: int) -> Float[Array, "T"]:
-    """Weights that are 0 in bad frames and rise to 1 over ``window`` frames beside them."""
-    frames = np.arange(len(good))
-    bad = np.flatnonzero(~good)
-    if not len(bad):
-        return np.ones(len(good))
-    after = np.minimum(np.searchsorted(bad, frames), len(bad) - 1)
-    before = np.maximum(after - 1, 0)
-    distance = np.minimum(np.abs(bad[after] - frames), np.abs(bad[before] - frames))
-    return np.minimum(1.0, distance / window)
 
 
 def _change_variables(

@@ -34,8 +34,9 @@ from motionkit.mjcf import Surface
 
 Array = np.ndarray
 
-_A, _H, _M, _MZ, _K, _TAU, _F = slice(0, 6), slice(6, 9), 9, 10, slice(11, 13), slice(13, 16), slice(16, 19)  # fmt: skip
-_ROWS = 19  # numbers a body carries: A (xx yy zz xy xz yz), h, m, m_z, k, τ, f
+# Numbers that a body carries: A (xx yy zz xy xz yz), h, m, m_z, k_x, k_y, τ, f.
+_A, _H, _M, _MZ, _KX, _KY = slice(0, 6), slice(6, 9), 9, 10, 11, 12
+_TAU, _F, _ROWS = slice(13, 16), slice(16, 19), 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +266,8 @@ class Assembler:
             load[1] += w * rx * rx
             load[3] -= w * rx * ry
             load[_MZ] += w
-            load[11] += w * ry
-            load[12] -= w * rx
+            load[_KX] += w * ry
+            load[_KY] -= w * rx
             load[13] += ry * fz
             load[14] -= rx * fz
             load[18] += fz
@@ -311,7 +312,7 @@ def _weigh(
     h = load[:, _H]
     force = linear * load[:, _M, None]
     force += _cross(angular, h)
-    kx, ky = load[:, 11], load[:, 12]
+    kx, ky = load[:, _KX], load[:, _KY]
     force[:, 2] += load[:, _MZ] * vz + kx * wx + ky * wy
     torque = _cross(h, linear)
     xx, yy, zz, xy, xz, yz = np.moveaxis(load[:, _A], 1, 0)

@@ -74,7 +74,7 @@ def _turn_chain(
     """
     hinges = [j for j in chain if not tree.is_slide[j]]
     axes, rest = _rest_axes(tree, chain, body)
-    axes = {j: axis for j, axis in zip(chain, axes, strict=True)}
+    axes = dict(zip(chain, axes, strict=True))
     target = np.einsum("ikf,jk->ijf", wanted, rest)
     if len(hinges) == 3 and _are_perpendicular([axes[j] for j in hinges]):
         first, middle, last = hinges

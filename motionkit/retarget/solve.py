@@ -4,12 +4,13 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from motionkit import rotation
 from motionkit.clip import SMPLH_JOINTS, HumanClip, RobotClip
 from motionkit.retarget import lm
 from motionkit.retarget.config import RetargetConfig
+from motionkit.retarget.contacts import runs
 from motionkit.retarget.objective import Directions, Objective, Orientations, Points, Pose
 from motionkit.retarget.report import Outcome, PartError, Peak, SolveReport
 from motionkit.retarget.seed import seed
@@ -156,7 +157,7 @@ def _soles(human: HumanClip, robot: Robot, targets: Targets, config: RetargetCon
         offset[k] = center.mean(axis=0)
         i = marks.index(name)
         place = targets.pos_w[:, i] + rotation.rotate(targets.quat_w[:, i], offset[k])
-        for start, stop in _runs(targets.stands[:, k]):
+        for start, stop in runs(targets.stands[:, k]):
             anchor = np.median(place[start:stop], axis=0)
             anchor[2] = radius.mean()
             share = _hold(start, stop, frames, human.fps)
@@ -210,11 +211,6 @@ def _limbs(human: HumanClip, robot: Robot, config: RetargetConfig) -> Directions
 
 def _frames_last(values: Float[Array, "T *n"]) -> Float[Array, "*n T"]:
     return np.ascontiguousarray(np.moveaxis(values, 0, -1))
-
-
-def _runs(mask: Bool[Array, "T"]) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def _stored(pose: Pose) -> Float[Array, "T nq"]:
@@ -319,12 +315,16 @@ def _judge(
     if np.any(outside):
         frame, j = (int(i) for i in np.argwhere(outside)[0])
         low, high = robot.joint_range[j]
-        text = f"{robot.joint_names[j]} is {q[frame, j]:.6g} at frame {frame}, range [{low:.6g}, {high:.6g}]"
+        text = (
+            f"{robot.joint_names[j]} is {q[frame, j]:.6g} at frame {frame}, "
+            f"range [{low:.6g}, {high:.6g}]"
+        )
         return Outcome.LIMIT_VIOLATED, text, ()
     jump = np.abs(np.diff(q, axis=0)) > np.pi
     if np.any(jump):
         frame, j = (int(i) for i in np.argwhere(jump)[0])
-        text = f"{robot.joint_names[j]} jumps by {q[frame + 1, j] - q[frame, j]:.3g} rad after frame {frame}"
+        by = q[frame + 1, j] - q[frame, j]
+        text = f"{robot.joint_names[j]} jumps by {by:.3g} rad after frame {frame}"
         return Outcome.JUMP, text, ()
     exceeded, texts, first = [], [], None
     for order, (name, peak, unit, verdict) in enumerate(

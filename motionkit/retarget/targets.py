@@ -6,8 +6,9 @@ strides and stances fit together; trunk, arms, head and knees take the human's d
 the robot's own lengths, so that postures stay the same. Heights are those of soles, not of ankle
 joints: a straight human leg on the ground gives a straight robot leg on the ground.
 
-    hip centre*  s (hip centre of the human)          ankle*  s ankle + (sole height - s sole height)
-    others*      parent* + R*_parent (rest offset of the robot)
+    hip centre*   s (hip centre of the human)
+    ankle*        s ankle + (sole height of the robot - s sole height of the human)
+    others*       parent* + R*_parent (rest offset of the robot)
 """
 
 from dataclasses import dataclass

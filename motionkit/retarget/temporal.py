@@ -1,11 +1,14 @@
 """Terms on one unknown at a time: posture, smoothness and joint budgets.
 
-On each unknown's history ``y[t]``, its distance from a reference, with ``v = (y[t+1] - y[t]) fps`` and
-``a = (y[t+1] - 2 y[t] + y[t-1]) fps²`` on angles that are never wrapped, half the sum of squares of
+On each unknown's history ``y[t]``, its distance from a reference, with
+``v = (y[t+1] - y[t]) fps`` and ``a = (y[t+1] - 2 y[t] + y[t-1]) fps²`` on angles that are never
+wrapped, half the sum of squares of
 
-    posture         w_p y
-    velocity        w_v v / V                         acceleration        w_a a / A
-    speed budget    w_b max(0, |v| / V - onset)       acceleration budget w_b max(0, |a| / A - onset)
+    posture               w_p y
+    velocity              w_v v / V
+    acceleration          w_a a / A
+    speed budget          w_b max(0, |v| / V - onset)
+    acceleration budget   w_b max(0, |a| / A - onset)
 
 where V and A are the budgets. All are diagonal across unknowns, so their Gauss-Newton matrix
 couples an unknown only with itself, up to two frames away.
