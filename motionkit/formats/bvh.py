@@ -257,7 +257,7 @@ def _anchor_root(body: _Body, up: UpAxis) -> tuple[SkeletonClip, list[Note]]:
     """The clip with the root's OFFSET added, if its positions are relative to it."""
     shift = float(body.root_offset @ world.axis_vector(up))
     stature = world.stature_from_limbs(body.pos, body.roles)
-    lowest = world.floor_height(body.pos, up)
+    lowest = world.floor_height(body.pos, body.roles, up)
     if not world.is_root_relative(lowest, shift, stature):
         return body.clip, []
     text = f"root positions are relative to the root's OFFSET, which is added ({shift:g} upwards)"

@@ -138,7 +138,7 @@ class _Hierarchy:
                 self._fail(f"{len(self.stack)} closing brace(s) missing before MOTION",
                            field=f"HIERARCHY, joint {self._name()}")  # fmt: skip
             else:
-                self._statement(word, first)
+                self._statement(word, match.group(), first)
             first = False
         field = f"HIERARCHY, joint {self._name()}" if self.stack else "HIERARCHY"
         self._fail("the file ends before a MOTION section", field=field,
@@ -154,7 +154,7 @@ class _Hierarchy:
             return match
         return next(self.tokens, None)
 
-    def _statement(self, word: bytes, first: bool) -> None:
+    def _statement(self, word: bytes, spelt: bytes, first: bool) -> None:
         if word in (b"ROOT", b"JOINT"):
             self._open_joint(word)
         elif word in (b"END", b"ENDSITE") and self.stack:
@@ -170,13 +170,13 @@ class _Hierarchy:
         elif word == b"}":
             self._fail("a closing brace too many", field="HIERARCHY")
         elif first:
-            self._fail(f"starts with {_show(word)!r}, a BVH file starts with HIERARCHY")
+            self._fail(f"starts with {_show(spelt)!r}, a BVH file starts with HIERARCHY")
         else:
-            self._fail(f"unexpected {_show(word)!r}", field=f"HIERARCHY, joint {self._name()}")
+            self._fail(f"unexpected {_show(spelt)!r}", field=f"HIERARCHY, joint {self._name()}")
 
     def _open_joint(self, word: bytes) -> None:
         if (word == b"ROOT") != (not self.stack):
-            self._fail(f"{_show(word)} where {'JOINT' if self.stack else 'ROOT'} is expected",
+            self._fail(f"{_show(word)!r} where {'JOINT' if self.stack else 'ROOT'} is expected",
                        field=f"HIERARCHY, joint {self._name()}")  # fmt: skip
         name = self._words_to_brace(f"{_show(word)}")
         self._need_joint(name)

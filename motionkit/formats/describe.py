@@ -95,7 +95,7 @@ def describe(clip: SkeletonClip | SmplClip) -> Description:
         duration=(clip.num_frames - 1) / clip.fps, joints=joints,
         unit_scale=source.unit_scale, unit_source=source.unit_source, up=source.up,
         up_source=source.up_source, facing_first=float(facing[0]),
-        facing_median=float(_wrap(mean + np.median(_wrap(facing - mean)))),
+        facing_median=float(_wrap(mean + np.median(_wrap(facing - mean), keepdims=True))[0]),
         facing_from_travel=against, travel=travel, lowest=lowest, stature=stature,
         roles=dict(roles),
         roles_missing=tuple(r for r in SMPLH_JOINTS[:_NUM_BODY] if r not in roles),
@@ -109,7 +109,7 @@ def _of_skeleton(
     """Path of the pelvis, headings, floor and stature."""
     pos = world.sample_positions(clip)
     roles = {role: clip.joint_names.index(joint) for role, joint in clip.roles.items()}
-    lowest = world.floor_height(pos, "z")
+    lowest = world.floor_height(pos, roles, "z")
     facing = world.facing(pos, roles)
     return pos[:, roles["pelvis"]], facing, lowest, world.stature_from_limbs(pos, roles)
 
@@ -134,5 +134,5 @@ def _circular_mean(angles: Float[Array, "S"], weights: Float[Array, "S"]) -> flo
     return float(np.arctan2(weights @ np.sin(angles), weights @ np.cos(angles)))
 
 
-def _wrap(angle: Array | float) -> Array:
-    return (np.asarray(angle) + np.pi) % (2.0 * np.pi) - np.pi
+def _wrap(angle: Float[Array, "S"]) -> Float[Array, "S"]:
+    return (angle + np.pi) % (2.0 * np.pi) - np.pi

@@ -11,7 +11,7 @@ import tokenize
 import zipfile
 import zlib
 from dataclasses import dataclass
-from typing import IO
+from typing import Any
 
 import numpy as np
 
@@ -25,11 +25,13 @@ BOMB_SIZE = 64 * 1024**2
 BOMB_RATIO = 200
 """Compression beyond which a larger array is taken for a zip bomb."""
 _DAMAGE = (
-    ValueError, TypeError, SyntaxError, tokenize.TokenError, EOFError, OverflowError, OSError,
-    KeyError, IndexError, struct.error, zlib.error, zipfile.BadZipFile, NotImplementedError,
-    RuntimeError, RecursionError, MemoryError, UnicodeError, AttributeError,
+    ValueError, OSError, EOFError, OverflowError, MemoryError, struct.error, zlib.error,
+    zipfile.BadZipFile, NotImplementedError, RuntimeError,
 )  # fmt: skip
-"""What zipfile and numpy's header parser raise on damaged input."""
+"""What zipfile raises on damaged, encrypted or unknown members."""
+_BAD_HEADER = (ValueError, TypeError, SyntaxError, tokenize.TokenError, OverflowError, MemoryError,
+               EOFError, RecursionError)  # fmt: skip
+"""What numpy's parser of array headers raises on damaged ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,7 @@ class Npz:
         except InputError:
             raise
         except _DAMAGE as error:
-            reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-            raise self.source.error(f"the array is damaged: {reason}", field=key) from None
+            raise self.source.error(f"damaged: {_first_line(error)}", field=key) from None
 
     def numbers(self, key: str) -> np.ndarray:
         """The array under ``key`` as float64.
@@ -94,13 +95,17 @@ class Npz:
                 help="if the array is real, save it uncompressed (numpy.savez) or in parts",
             )
 
-    def _read(self, key: str, info: zipfile.ZipInfo, stream: IO[bytes]) -> np.ndarray:
-        version = np.lib.format.read_magic(stream)  # pyright: ignore[reportArgumentType]
-        if version == (1, 0):
-            shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)  # pyright: ignore
-        elif version == (2, 0):
-            shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream)  # pyright: ignore
-        else:
+    def _read(self, key: str, info: zipfile.ZipInfo, stream: Any) -> np.ndarray:
+        try:
+            version = np.lib.format.read_magic(stream)
+            known = {
+                (1, 0): np.lib.format.read_array_header_1_0,
+                (2, 0): np.lib.format.read_array_header_2_0,
+            }.get(version)
+            shape, fortran, dtype = known(stream) if known else ((), False, np.dtype(float))
+        except _BAD_HEADER as error:
+            raise self.source.error(f"bad header: {_first_line(error)}", field=key) from None
+        if known is None:
             raise self.source.error(f"npy version {version} is not known", field=key)
         if dtype.hasobject:
             raise self.source.error(
@@ -136,7 +141,7 @@ def open_npz(source: Source) -> Npz:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
             infos = archive.infolist()
     except _DAMAGE as error:
-        raise source.error(f"the zip is damaged or cut short: {error}") from None
+        raise source.error(f"the zip is damaged or cut short: {_first_line(error)}") from None
     members: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         key = info.filename.removesuffix(".npy")
@@ -144,3 +149,8 @@ def open_npz(source: Source) -> Npz:
             raise source.error("is stored twice", field=key)
         members[key] = info
     return Npz(source, members)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines() or [type(error).__name__]
+    return "".join(c if c.isprintable() else "?" for c in lines[0][:120])

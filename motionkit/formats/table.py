@@ -53,23 +53,23 @@ FORMATS: tuple[Format, ...] = (
 """Every format that this version reads."""
 
 _LATER = "this version reads BVH and AMASS .npz; a later one will read it"
-_PICKLE = "pickle: never opened, since it can run programs"
+_PICKLE = "a pickle: never opened, since it can run programs"
 _REFUSED: dict[str, tuple[str, str]] = {
     ".pkl": (_PICKLE, "save its arrays with numpy.savez: poses, trans, betas, mocap_framerate"),
     ".npy": ("a bare array .npy, e.g. joint positions: no rotations, names or rate", _LATER),
-    ".c3d": ("C3D (optical markers)", _LATER),
-    ".trc": ("TRC (optical markers)", _LATER),
-    ".mat": ("MATLAB file", _LATER),
-    ".csv": ("CSV table", _LATER),
-    ".fbx": ("FBX", "export BVH from Blender or another tool"),
-    ".glb": ("glTF", "export BVH from Blender or another tool"),
-    ".usd": ("USD", "export BVH from Blender or another tool"),
-    ".asf": ("ASF/AMC", "export BVH, or take the CMU clips as BVH or AMASS"),
-    ".pt": ("torch file, a pickle: never opened, since it can run programs",
+    ".c3d": ("a C3D file (optical markers)", _LATER),
+    ".trc": ("a TRC file (optical markers)", _LATER),
+    ".mat": ("a MATLAB file", _LATER),
+    ".csv": ("a CSV table", _LATER),
+    ".fbx": ("an FBX file", "export BVH from Blender or another tool"),
+    ".glb": ("a glTF file", "export BVH from Blender or another tool"),
+    ".usd": ("a USD file", "export BVH from Blender or another tool"),
+    ".asf": ("an ASF or AMC file", "export BVH, or take the CMU clips as BVH or AMASS"),
+    ".pt": ("a torch file, a pickle: never opened, since it can run programs",
             "save its arrays with numpy.savez"),
-    ".motion": ("robot motion", _LATER),
-    ".hdf5": ("HDF5", _LATER),
-    ".json": ("JSON", _LATER),
+    ".motion": ("a robot motion", _LATER),
+    ".hdf5": ("an HDF5 file", _LATER),
+    ".json": ("a JSON file", _LATER),
 }  # fmt: skip
 _ALIASES = {
     ".pickle": ".pkl", ".joblib": ".pkl", ".pth": ".pt", ".amc": ".asf", ".gltf": ".glb",
@@ -118,7 +118,7 @@ def _find_format(source: Source) -> Format:
 
 def _refusal(source: Source, extension: str) -> InputError:
     what, help = _REFUSED[extension]
-    return source.error(f"is a {what}" if what[0].isupper() else f"is {what}", help=help)
+    return source.error(f"is {what}", help=help)
 
 
 @dataclass(frozen=True, slots=True)

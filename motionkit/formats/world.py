@@ -163,9 +163,10 @@ def find_up(pos: Float[Array, "S J 3"], roles: dict[str, int]) -> tuple[UpAxis, 
     length = np.linalg.norm(body, axis=-1, keepdims=True)
     direction = np.mean(body / np.where(length > 0, length, 1.0), axis=0)
     stature = stature_from_limbs(pos, roles)
+    points = _body_points(pos, roles)
 
     def score(axis: str) -> float:
-        lowest = np.min(pos @ axis_vector(axis), axis=1)
+        lowest = np.min(points @ axis_vector(axis), axis=1)
         low, high = np.percentile(lowest, [10, 90])
         spread = min(float(high - low) / stature, FLOOR_SPREAD) if stature > 0 else 0.0
         cosine = float(direction @ axis_vector(axis))
@@ -215,9 +216,15 @@ def sample_positions(clip: SkeletonClip) -> Float[Array, "S J 3"]:
     return few.global_pose()[0]
 
 
-def floor_height(pos: Float[Array, "S J 3"], up: UpAxis) -> float:
+def floor_height(pos: Float[Array, "S J 3"], roles: dict[str, int], up: UpAxis) -> float:
     """Height along ``up`` of the floor that the lowest joints suggest, in the unit of ``pos``."""
-    return float(np.percentile(np.min(pos @ axis_vector(up), axis=1), FLOOR_PERCENTILE))
+    lowest = np.min(_body_points(pos, roles) @ axis_vector(up), axis=1)
+    return float(np.percentile(lowest, FLOOR_PERCENTILE))
+
+
+def _body_points(pos: Float[Array, "S J 3"], roles: dict[str, int]) -> Float[Array, "S R 3"]:
+    """The joints with roles: a static root at the origin is no part of the body."""
+    return pos[:, sorted(set(roles.values()))]
 
 
 def facing(pos: Float[Array, "S J 3"], roles: dict[str, int]) -> Float[Array, "S"]:
@@ -236,7 +243,7 @@ def find_doubts(pos: Float[Array, "S J 3"], roles: dict[str, int]) -> list[Note]
     if not low <= stature <= high:
         text = f"limbs of a stature of {stature:.3g} m, people have {low:g} to {high:g} m"
         notes.append(Note("MK114", text, stature, "m"))
-    floor = floor_height(pos, "z")
+    floor = floor_height(pos, roles, "z")
     if abs(floor) > ON_FLOOR * stature:
         text = f"the lowest joint stays at {floor:.3f} m: the file's floor is not at zero"
         notes.append(Note("MK112", text, floor, "m"))
