@@ -103,7 +103,9 @@ def to_rotvec(quat: Float[Array, "*n 4"]) -> Float[Array, "*n 3"]:
     return np.where(small, 2.0, angle / np.where(small, 1.0, s)) * quat[..., 1:]
 
 
-def from_axis_angle(axis: Literal["X", "Y", "Z"], angle: Float[Array, "*n"]) -> Float[Array, "*n 4"]:
+def from_axis_angle(
+    axis: Literal["X", "Y", "Z"], angle: Float[Array, "*n"]
+) -> Float[Array, "*n 4"]:
     """Rotation by ``angle`` [rad] about one coordinate axis."""
     quat = np.zeros((*np.shape(angle), 4))
     quat[..., 0] = np.cos(0.5 * angle)
