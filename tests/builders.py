@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from motionkit import rotation
-from motionkit.clip import Provenance, SkeletonClip
+from motionkit.cache import build_reference, identify
+from motionkit.clip import Provenance, RobotClip, SkeletonClip
 from motionkit.robot import Robot, load_robot
 
 PROVENANCE = Provenance(path="made.bvh", sha256="0" * 64, format="bvh", writer="unknown")
@@ -125,3 +126,79 @@ def random_qpos(rng: np.random.Generator, robot: Robot, frames: int, far: float 
         ],
         axis=1,
     )
+
+
+GANTRY = """<mujoco><compiler angle="radian" autolimits="true"/><worldbody>
+<body name="trunk"><freejoint/><geom name="trunk" type="sphere" size="0.1" mass="10"/>
+  <body name="neck" pos="0 0 0.2"><joint name="neck" axis="0 0 1"/>
+    <geom type="sphere" size="0.05" pos="0.05 0 0.1" mass="1"/></body>
+  <body name="arm" pos="0 0.3 0.1"><joint name="arm" axis="0 1 0" range="-1.5 1.5"/>
+    <geom type="capsule" fromto="0 0 0 0.2 0 0" size="0.03" mass="1"/></body>
+  <body name="left" pos="0 0.1 0"><joint name="left_x" type="slide" axis="1 0 0"/>
+    <joint name="left_y" type="slide" axis="0 1 0"/><joint name="left_z" type="slide" axis="0 0 1"/>
+    <geom type="box" size="0.1 0.04 0.02" pos="0 0 0.02" mass="0.5"/></body>
+  <body name="right" pos="0 -0.1 0"><joint name="right_x" type="slide" axis="1 0 0"/>
+    <joint name="right_y" type="slide" axis="0 1 0"/>
+    <joint name="right_z" type="slide" axis="0 0 1"/>
+    <geom type="box" size="0.1 0.04 0.02" pos="0 0 0.02" mass="0.5"/></body>
+</body></worldbody></mujoco>"""
+"""A biped whose feet hang from slides, so that a test puts them where it wants."""
+
+GANTRY_HEIGHT = 0.8  # [m] of the trunk of a gantry that walks
+
+
+def gantry(folder: Path) -> Robot:
+    """The robot of :data:`GANTRY`; its soles are the origins of ``left`` and ``right``."""
+    return load_robot(write_robot(folder, GANTRY, profile("trunk", "left", "right", "gantry")))
+
+
+def gantry_walk(robot: Robot, frames: int = 121, fps: float = 30.0):
+    """A walk without a fault: ``qpos``, ``contact``, ``target_pos_w``, ``target_quat_w``.
+
+    Feet step in turn, half a second each, stand exactly still on the ground meanwhile, and both
+    stand in the first and the last half second.
+    """
+    time = np.arange(frames) / fps
+    last = time[-1] - 0.5
+    feet, contact = np.zeros((frames, 2, 3)), np.ones((frames, 2))
+    feet[:, :, 1] = [0.1, -0.1]
+    number = 0
+    while 0.5 + 0.5 * (number + 1) <= last + 1e-9:
+        phase = np.clip((time - 0.5 - 0.5 * number) / 0.5, 0, 1)
+        glide = phase - np.sin(2 * np.pi * phase) / (2 * np.pi)
+        foot = number % 2
+        feet[:, foot, 0] += glide * (0.1 if number == 0 else 0.2)
+        lift = np.sin(np.pi * phase) ** 2
+        feet[:, foot, 2] += 0.08 * lift
+        contact[:, foot] = np.where(lift > 1e-9, 0.0, contact[:, foot])
+        number += 1
+    root = np.stack(
+        [feet[:, :, 0].mean(axis=1), np.zeros(frames), np.full(frames, GANTRY_HEIGHT)], 1
+    )
+    turn = np.tile(rotation.IDENTITY, (frames, 1))
+    wave = 0.4 * np.sin(4.0 * time)
+    hang = feet - root[:, None] - np.array([[0, 0.1, 0], [0, -0.1, 0]])
+    qpos = np.concatenate(
+        [root, turn, wave[:, None], 0.5 * wave[:, None], hang.reshape(frames, 6)], axis=1
+    )
+    qpos = qpos.astype(np.float32).astype(np.float64)
+    pos, quat = robot.forward(qpos)
+    index = [robot.body_index(mark.body) for mark in robot.landmarks]
+    return qpos, contact, pos[:, index], quat[:, index]
+
+
+def gantry_reference(robot: Robot, name: str = "walk", fps: float = 30.0, **changes):
+    """The reference of :func:`gantry_walk`; ``qpos=`` and the like take the place of its arrays."""
+    qpos, contact, pos, quat = gantry_walk(robot, fps=fps)
+    values = {"qpos": qpos, "contact": contact, "target_pos_w": pos, "target_quat_w": quat,
+              "report": {"outcome": "converged", "seconds": 1.0},
+              "settings": {"human": {}, "retarget": {"max_iterations": 500}},
+              "provenance": PROVENANCE} | changes  # fmt: skip
+    identity = identify(
+        robot, values["provenance"], fps=fps, body="embedded", settings=values["settings"]
+    )
+    clip = RobotClip(name, robot.name, fps, values["qpos"], values["contact"])
+    return build_reference(
+        clip, robot, identity=identity, report=values["report"], provenance=values["provenance"],
+        target_pos_w=values["target_pos_w"], target_quat_w=values["target_quat_w"],
+    )  # fmt: skip

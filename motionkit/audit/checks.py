@@ -1,0 +1,297 @@
+"""The table of findings: one number for life, what it says, why it matters, how to fix it.
+
+``docs/findings.md`` is written from here (:func:`document`), and ``motionkit audit --explain``.
+A number is never used again for something else.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from motionkit.audit.config import AuditConfig
+from motionkit.errors import ConfigError
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a finding means."""
+
+    name: str
+    """Two or three words, with hyphens."""
+    severity: Severity
+    """``error``: do not train on it. ``warning``: look at it. ``info``: good to know."""
+    what: str
+    """What was found."""
+    why: str
+    """Why it matters."""
+    fix: str
+    """What to do."""
+    knob: str = ""
+    """Field of :class:`AuditConfig` that holds its limit."""
+
+
+CHECKS: dict[str, Check] = {
+    # Source: what a reader noticed.
+    "MK101": Check(
+        "rate-recovered", "info", "The file's rate lost digits and was taken for a usual one",
+        "a frame time such as 0.033333 s stands for 30 frames a second; a drift of 0.01% would "
+        "make loops and lengths wrong", "give the rate with --fps if it was meant literally"),
+    "MK102": Check(
+        "rate-given", "info", "The rate was given by the user in place of the file's",
+        "all speeds follow from it", "leave --fps of the reader out to use the file's"),
+    "MK103": Check(
+        "unit-inferred", "info", "The unit of the file was inferred from the length of the limbs",
+        "BVH files do not state their unit; a wrong one scales the motion",
+        "give the unit with --scale if the stature is wrong"),
+    "MK104": Check(
+        "up-inferred", "info", "The up axis was inferred and the motion leaves doubt",
+        "a clip of someone lying down looks like one with another up axis",
+        "give the axis with --up"),
+    "MK105": Check(
+        "world-tilted", "warning", "The body leans from the up axis by the same angle throughout",
+        "a tilted capture volume makes every step go up or down hill",
+        "level the recording, or give --up"),
+    "MK106": Check(
+        "text-repaired", "info", "The text of the file is unusual and was understood",
+        "another program may read it otherwise", "none needed if the motion looks right"),
+    "MK107": Check(
+        "others-dropped", "warning", "The file has further roots, which were left out",
+        "props or a second person are not part of the clip",
+        "export the person wanted alone if the wrong one was taken"),
+    "MK108": Check(
+        "joints-renamed", "info", "Joint names occur more than once and were numbered",
+        "roles are found by name", "check the roles with motionkit inspect"),
+    "MK109": Check(
+        "offsets-added", "info", "Empty position channels were added to the offsets",
+        "taken literally they would fold the skeleton into one point",
+        "none needed if limb lengths look right"),
+    "MK110": Check(
+        "root-offset-added", "info", "Root positions are relative to the root's offset",
+        "taken literally the person would walk below the floor",
+        "none needed if the height looks right"),
+    "MK111": Check(
+        "rate-ambiguous", "warning", "The digits of the frame time fit another usual rate too",
+        "all speeds follow from it", "give the rate with --fps"),
+    "MK112": Check(
+        "floor-offset", "info", "The lowest joint stays away from height zero",
+        "the retargeter moves the ground there; on stairs or platforms that is wrong",
+        "none needed on level ground"),
+    "MK113": Check(
+        "mirrored", "warning", "Toes point backwards: left and right are swapped, or the file is "
+        "left-handed", "a mirrored motion has the wrong leading foot and impossible joints",
+        "mirror the file, or rename its joints"),
+    "MK114": Check(
+        "stature-odd", "warning", "The limbs are those of no human stature",
+        "a wrong unit or a scaled character", "give the unit with --scale"),
+    "MK120": Check(
+        "no-fingers", "info", "The file has no fingers; hands are at rest",
+        "finger landmarks are not observed", "none needed for robots without fingers"),
+    "MK121": Check(
+        "face-dropped", "info", "Rotations of jaw and eyes were left out",
+        "no robot part follows them", "none needed"),
+    "MK122": Check(
+        "length-disagrees", "warning", "The file's stated duration is not frames over rate",
+        "either the rate or the number of frames is wrong", "give the rate with --fps"),
+    "MK123": Check(
+        "no-shape", "info", "The file has no usable shape coefficients",
+        "the mean shape stands in, with other limb lengths", "add betas to the file"),
+    "MK124": Check(
+        "shape-changes", "warning", "Shape coefficients change over the clip; their mean is used",
+        "one person has one shape", "fit the clip again with a constant shape"),
+    "MK125": Check(
+        "no-gender", "info", "The file does not state a known gender",
+        "the neutral body stands in", "add gender to the file"),
+    # Retargeting: the motion of the robot's joints and root.
+    "MK201": Check(
+        "joint-limit", "error", "A joint lies outside its range, compared exactly as stored",
+        "a simulator that starts there throws the robot",
+        "retarget again; the retargeter never writes such a value"),
+    "MK202": Check(
+        "joint-jump", "error", "A joint turns by more than π between two frames",
+        "an angle was wrapped, or the solver changed branch; differences of it are nonsense",
+        "retarget again, or cut the clip there with --frames"),
+    "MK203": Check(
+        "joint-speed", "error", "A joint is faster than its budget",
+        "the robot cannot follow, and the tracker learns to ignore the reference",
+        "raise --max-joint-velocity if the robot can, or cut the clip with --frames",
+        "max_velocity"),
+    "MK204": Check(
+        "joint-acceleration", "error", "A joint accelerates more than its budget",
+        "the motors cannot follow; jitter in the source looks like this",
+        "raise --max-joint-acceleration if the robot can, or cut the clip with --frames",
+        "max_acceleration"),
+    "MK205": Check(
+        "not-converged", "error", "The solver did not end well",
+        "the motion is not the best one for the source", "cut or clean the source as it says"),
+    "MK206": Check(
+        "landmark-far", "warning", "A landmark of full weight stays far from its target",
+        "the robot does not do what the human did; reach, limits or a glitch of the source",
+        "look at the clip in the viewer, at the frame named", "max_position_error"),
+    "MK207": Check(
+        "landmark-turned", "warning", "A landmark of full weight stays turned from its target",
+        "the robot does not do what the human did; reach, limits or a wrong rest pose",
+        "look at the clip in the viewer, at the frame named", "max_rotation_error"),
+    "MK208": Check(
+        "frozen", "error", "The robot does not move while its targets do",
+        "a frozen robot has no skating, no penetration and no limit violated, so nothing else "
+        "would say so", "retarget again; this is a defect of the solver", "min_movement"),
+    "MK209": Check(
+        "frozen-stretch", "warning", "Nothing at all changes for a while",
+        "capture lost the person and held the last pose, or the clip is padded",
+        "cut the stretch with --frames", "max_still"),
+    "MK210": Check(
+        "self-collision", "warning", "Two bodies of the robot overlap",
+        "a simulator pushes them apart with large forces",
+        "cut the clip there, or accept it if the bodies may touch", "max_self_collision"),
+    "MK211": Check(
+        "root-height", "error", "The root is below the ground or far above it",
+        "the floor of the source was not found, or its up axis is wrong",
+        "give --up for the source, or cut the clip"),
+    "MK212": Check(
+        "teleport", "error", "The root moves or turns faster than any person between two frames",
+        "capture was cut or lost there; velocities across the gap are nonsense",
+        "cut the clip there with --frames"),
+    "MK213": Check(
+        "upside-down", "warning", "The robot is upside down for most of the clip",
+        "the up axis of the source is wrong, or it is a handstand", "give --up for the source",
+        "min_upright"),
+    "MK214": Check(
+        "never-moves", "warning", "The robot does not move, and there is no target to compare with",
+        "a frozen solver looks like a person standing still", "look at the source",
+        "still_travel"),
+    # Terrain and contact.
+    "MK301": Check(
+        "penetration", "error", "The robot's collision geometry is below the ground",
+        "a simulator that starts there throws the robot; a tracker that follows pushes the floor",
+        "retarget again with a larger --ground-weight, or check the floor of the source",
+        "max_penetration"),
+    "MK302": Check(
+        "skating", "warning", "A sole in contact slides",
+        "feet that slide teach the policy to slip",
+        "retarget again with a larger --contact-weight, or check the contacts of the source",
+        "max_skating"),
+    "MK303": Check(
+        "drift", "warning", "A sole in contact moves away from where it touched down",
+        "a foot that creeps passes every test of speed and still ends elsewhere",
+        "retarget again with a larger --contact-weight, or check the contacts of the source",
+        "max_drift"),
+    "MK304": Check(
+        "floating", "warning", "A sole in contact is above the ground",
+        "the policy is told to stand on air", "check the floor of the source", "max_floating"),
+    "MK305": Check(
+        "no-contact", "info", "The cache holds no contacts",
+        "skating, drift and floating cannot be measured", "retarget the clip with contacts"),
+    "MK306": Check(
+        "contact-all-zero", "error", "No contact is ever stored while soles stand on the ground",
+        "rewards for contact would punish standing", "retarget the clip",
+        "max_missed_contact"),
+    "MK307": Check(
+        "contact-range", "error", "A contact is no probability",
+        "other formats store -1, 0 and 1", "convert it to a probability"),
+    "MK308": Check(
+        "airborne-end", "warning", "The clip starts or ends in the air",
+        "an episode that starts there falls", "cut the clip with --frames",
+        "max_airborne_height"),
+    "MK309": Check(
+        "never-grounded", "warning", "The robot never comes near the ground",
+        "the floor of the source was not found, or it stands on something that is not in the clip",
+        "check the floor of the source", "max_airborne_height"),
+    "MK310": Check(
+        "unsupported", "warning", "The robot is out of balance while almost still",
+        "it sits or leans on something that is not in the clip",
+        "add the seat or wall to the scene, or cut the clip", "max_unsupported"),
+    # Cache and data contract.
+    "MK401": Check(
+        "not-finite", "error", "An array holds NaN or infinity",
+        "one such value spoils a whole training run", "retarget the clip"),
+    "MK402": Check(
+        "too-short", "warning", "The clip is shorter than an episode could use",
+        "velocities and contacts need time to mean something", "leave it out, or loop it",
+        "min_seconds"),
+    "MK403": Check(
+        "rate-odd", "warning", "The rate is implausible",
+        "speeds are wrong by the same factor", "give the rate with --fps"),
+    "MK404": Check(
+        "velocity-mismatch", "error", "Stored velocities are not differences of the stored poses",
+        "another rate, another point of the body or another frame was meant",
+        "build the cache again", "max_velocity_error"),
+    "MK405": Check(
+        "kinematics-mismatch", "error", "Stored bodies are not where the stored pose puts them",
+        "another robot, another order of names or of quaternion components",
+        "build the cache again for this robot", "max_kinematics_error"),
+    "MK406": Check(
+        "quat-norm", "error", "A quaternion is not of unit length",
+        "rotating with it scales", "build the cache again", "max_quat_error"),
+    "MK407": Check(
+        "quat-sign", "error", "Successive quaternions lie in opposite hemispheres",
+        "interpolating or differencing them gives a full turn", "build the cache again"),
+    "MK408": Check(
+        "other-robot", "error", "The cache was made for another robot, or another state of it",
+        "joints and bodies are told apart by their order",
+        "give the robot that the cache names, or build the cache again"),
+    "MK409": Check(
+        "duplicate", "warning", "Two clips hold the same motion",
+        "it is sampled twice as often, and splits into training and test leak",
+        "delete one of the shards"),
+    "MK410": Check(
+        "unreadable", "error", "A shard cannot be opened",
+        "it is damaged, or of another version",
+        "delete it, and run again the command that made it"),
+}  # fmt: skip
+"""Every finding by its number."""
+
+
+def explain(code: str) -> str:
+    """What a finding means, for people, in a few lines.
+
+    Raises:
+        ConfigError: no such number.
+    """
+    code = code.upper()
+    check = CHECKS.get(code)
+    if check is None:
+        raise ConfigError(f"there is no finding {code}",
+                          help=f"the findings are: {', '.join(CHECKS)}")  # fmt: skip
+    lines = [f"{code} {check.name} ({check.severity})", f"what: {check.what}",
+             f"why:  {check.why}", f"fix:  {check.fix}"]  # fmt: skip
+    if check.knob:
+        lines.append(f"limit: {_limit(check.knob)}")
+    return "\n".join(lines)
+
+
+def _limit(knob: str) -> str:
+    found = next(f for f in fields(AuditConfig) if f.name == knob)
+    unit = f" {found.metadata['unit']}" if found.metadata["unit"] else ""
+    value = "" if found.default is None else f" {found.default:g}{unit}:"
+    return f"{knob}{value} {found.metadata['help']}"
+
+
+_TITLES = {"1": "Source", "2": "Retargeting", "3": "Terrain and contact", "4": "Cache"}
+_HEAD = """# Findings
+
+Written by `python -m motionkit.audit.checks > docs/findings.md` from the table of checks; a test
+compares. Numbers are for life: one is never used again for something else.
+
+`error`: do not train on the clip; the command exits with 1. `warning`: look at it. `info`: good to
+know. A limit is a field of `AuditConfig`; what a figure means is said in
+[`docs/audit.md`](audit.md).
+"""
+
+
+def document() -> str:
+    """``docs/findings.md``."""
+    parts = [_HEAD]
+    for digit, title in _TITLES.items():
+        parts.append(f"## MK{digit}xx {title}\n")
+        for code, check in CHECKS.items():
+            if code[2] != digit:
+                continue
+            limit = f"\n- limit: `{_limit(check.knob)}`" if check.knob else ""
+            parts.append(f"### {code} {check.name}\n\n{check.what}. `{check.severity}`\n\n"
+                         f"- why: {check.why}\n- fix: {check.fix}{limit}\n")  # fmt: skip
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    print(document(), end="")
