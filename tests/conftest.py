@@ -12,7 +12,6 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 os.environ.update(
     JAX_PLATFORMS="cpu",
-    JAX_ENABLE_X64="1",
     NO_COLOR="1",
 )
 
