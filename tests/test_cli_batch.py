@@ -34,7 +34,7 @@ def work(chore: Chore) -> batch.Attempt:
     if chore.name.startswith("crash"):
         os.kill(os.getpid(), signal.SIGSEGV)
     if chore.name.startswith("fast"):
-        ended = batch.Ended(chore.name, chore.fingerprint, "rejected", "too fast", num_errors=1)
+        ended = batch.Ended(chore.name, chore.fingerprint, "rejected", "too fast", errors=("too fast",))
         return batch.Attempt(ended, ({"schema": 1, "kind": "finding", "clip": chore.name},))
     ended = batch.Ended(chore.name, chore.fingerprint, "written", "fine", figures={"frames": 3})
     return batch.Attempt(ended, (), Store(chore.product))
@@ -71,20 +71,20 @@ def test_one_bad_clip_costs_itself_only(tmp_path: Path) -> None:
 
 def test_a_clip_is_done_when_its_record_and_its_product_agree(tmp_path: Path) -> None:
     (good,) = _chores(tmp_path, "good")
-    assert batch.known_end(good, lambda job: True) is None
+    assert batch.known_end(good, True) is None
     ((_, ended),) = batch.run(work, [good], workers=1)
-    assert batch.known_end(good, lambda job: job.product.exists()) == ended
-    assert batch.known_end(good, lambda job: False) is None, "killed before it was stored"
+    assert batch.known_end(good, good.product.exists()) == ended
+    assert batch.known_end(good, False) is None, "killed before it was stored"
     (other,) = _chores(tmp_path, "good", fingerprint="g")
-    assert batch.known_end(other, lambda job: True) is None
+    assert batch.known_end(other, True) is None
 
 
 def test_a_rejected_clip_is_known_and_a_failed_one_is_tried_again(tmp_path: Path) -> None:
     fast, bad = _chores(tmp_path, "fast", "bad")
     list(batch.run(work, [fast, bad], workers=2))
-    known = batch.known_end(fast, lambda job: False)
+    known = batch.known_end(fast, False)
     assert known is not None and known.status == "rejected"
-    assert batch.known_end(bad, lambda job: True) is None
+    assert batch.known_end(bad, True) is None
 
 
 @pytest.mark.parametrize("cut", [0, 1, 30, -2])
@@ -103,4 +103,4 @@ def test_the_audit_of_a_batch_is_its_records_in_order_of_name(tmp_path: Path) ->
         ("ended", "bad"), ("finding", "fast"), ("ended", "fast"), ("ended", "good1"),
         ("ended", "good2"),
     ]  # fmt: skip
-    assert not list(tmp_path.rglob("*.tmp"))
+    assert not list(tmp_path.rglob(".*"))

@@ -18,8 +18,10 @@ How a clip can end:
 - ``failed``: it could not be read, or something broke. It is not in the cache, and is tried again.
 """
 
+import contextlib
 import functools
 import json
+import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -27,7 +29,6 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from motionkit.cli import pool
-from motionkit.cli.files import alone_in, write_text
 from motionkit.errors import MotionkitError
 
 AUDIT_FILE = "audit.jsonl"
@@ -51,15 +52,15 @@ class Ended:
     """One line for people: the figures of a written clip, the cause for another."""
     help: str = ""
     """What to do about it."""
-    num_errors: int = 0
-    """Findings of severity ``error``."""
+    errors: tuple[str, ...] = ()
+    """Findings of severity ``error``, a line each; of a clip that failed, what stopped it."""
     figures: dict[str, Any] = field(default_factory=dict)
     """JSON-able: frames, seconds, errors per part, peaks."""
 
     @property
     def is_clean(self) -> bool:
         """Whether nothing about the clip makes the command exit with 1."""
-        return self.status == "written" and self.num_errors == 0
+        return self.status == "written" and not self.errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,32 +109,29 @@ def read_record(out: Path, name: str) -> Ended | None:
         last = json.loads(record_path(out, name).read_text("utf-8").splitlines()[-1])
         if last.pop("schema") != _RECORD_SCHEMA or last.pop("kind") != "ended":
             return None
-        return Ended(**last)
+        return Ended(**{**last, "errors": tuple(last["errors"])})
     except (FileNotFoundError, IndexError, KeyError, TypeError, ValueError):
         return None
 
 
 def _write_record(out: Path, ended: Ended, lines: Iterable[dict[str, Any]]) -> None:
+    from motionkit.audit import write_jsonl
+
     last = {"schema": _RECORD_SCHEMA, "kind": "ended", **asdict(ended)}
-    text = "".join(f"{_json_line(line)}\n" for line in [*lines, last])
-    write_text(record_path(out, ended.clip), text)
+    write_jsonl(record_path(out, ended.clip), [*lines, last])
 
 
-def _json_line(line: dict[str, Any]) -> str:
-    return json.dumps(line, ensure_ascii=False, allow_nan=False)
-
-
-def known_end(job: Job, is_stored: Callable[[Job], bool]) -> Ended | None:
+def known_end(job: Job, is_stored: bool) -> Ended | None:
     """How the clip ended before, if working on it again could not end otherwise.
 
     Args:
         job: the clip.
-        is_stored: whether the cache holds the clip, whole, under the job's fingerprint.
+        is_stored: whether the cache holds the clip, whole, made as the job would make it.
     """
     ended = read_record(job.out, job.name)
     if ended is None or ended.fingerprint != job.fingerprint or ended.status == "failed":
         return None
-    return None if ended.status == "written" and not is_stored(job) else ended
+    return None if ended.status == "written" and not is_stored else ended
 
 
 def run(
@@ -180,8 +178,9 @@ def attempt(function: Callable[[J], Attempt], job: J) -> Ended:
 
 def _fail(job: Job, message: str, help: str, *lines: dict[str, Any]) -> Ended:
     message = " ".join(message.split())
-    ended = Ended(job.name, job.fingerprint, "failed", message, help, num_errors=1)
-    _write_record(job.out, ended, lines)
+    ended = Ended(job.name, job.fingerprint, "failed", message, help, errors=(message,))
+    with contextlib.suppress(MotionkitError):  # a full disk, of which the batch will speak
+        _write_record(job.out, ended, lines)
     return ended
 
 
@@ -190,9 +189,40 @@ def collect(out: Path) -> Path:
 
     Runs with another ``--shard`` may end at the same time; the last to write has seen all.
     """
+    from motionkit.cache import replace_file
+
     folder, target = out / _CLIPS_FOLDER, out / AUDIT_FILE
     folder.mkdir(parents=True, exist_ok=True)
-    with alone_in(folder):
-        records = sorted(folder.glob("*.jsonl"))
-        write_text(target, "".join(path.read_text("utf-8") for path in records))
+    with _alone_in(folder):
+        records = sorted(folder.glob("[!.]*.jsonl"))
+        replace_file(target, [path.read_bytes() for path in records])
     return target
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in here, and keep others out until the end.
+
+    The lock ends with its process. Where there are no locks there is none: then the last of two
+    shards that end in the same instant may miss the other's last clip, until the next run.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def remove_leftovers(out: Path) -> None:
+    """Delete the temporary files of killed processes."""
+    from motionkit.cache import remove_stale
+
+    for folder in (out, out / _CLIPS_FOLDER):
+        remove_stale(folder)

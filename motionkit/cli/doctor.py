@@ -11,6 +11,7 @@ from importlib import metadata
 import click
 
 from motionkit.cli.console import CLEAN, FINDINGS, paint, show, show_json
+from motionkit.cli.pool import num_cores
 
 _GL_SECONDS = 30.0  # for a first picture; software rendering takes about one
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([\w-]+)['"]""")
@@ -48,10 +49,10 @@ def command(as_json: bool) -> int:
     checks = [*check_packages(), check_rendering()]
     missing = [check for check in checks if check.found is None]
     if as_json:
-        show_json("doctor", {"python": sys.version.split()[0], "cores": _num_cores(),
+        show_json("doctor", {"python": sys.version.split()[0], "cores": num_cores(),
                              "checks": [asdict(check) for check in checks]})  # fmt: skip
     else:
-        show(f"python {sys.version.split()[0]}, {_num_cores()} cores")
+        show(f"python {sys.version.split()[0]}, {num_cores()} cores")
         for check in checks:
             _show_check(check)
         if not missing:
@@ -138,7 +139,3 @@ def check_rendering() -> Check:
         is_required=False,
         help="apt-get install libegl1 libgl1-mesa-dri, or libosmesa6 and set MUJOCO_GL=osmesa",
     )
-
-
-def _num_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,9 +1,10 @@
 """Options made from the knobs of a stage, and the one order in which they are resolved.
 
 A stage declares its knobs once, as fields of a frozen dataclass with ``help``, ``unit``,
-``source`` and perhaps ``advanced`` in their metadata. From those come the flags, their help,
-the keys of ``--config FILE.toml`` and ``docs/cli.md``. A value is looked for in this order:
-flag, config file, the robot's profile (a table of the same name), default.
+``source`` and perhaps ``advanced`` in their metadata. From
+those come the flags, their help, the keys of ``--config FILE.toml`` and ``docs/cli.md``. A value
+is looked for in this order: flag, config file, the robot's profile (a table of the same name),
+default.
 """
 
 import difflib
@@ -31,6 +32,8 @@ class Knobs:
     """``module:Class``, imported only when the options are needed."""
     hidden: tuple[str, ...] = ()
     """Fields that the command sets itself."""
+    renamed: tuple[tuple[str, str], ...] = ()
+    """(field, flag) where the field's own name means another thing on the command line."""
 
     def load(self) -> type:
         """The dataclass."""
@@ -88,7 +91,7 @@ class KnobCommand(click.Command):
 
 def _option(field: Field[Any], knobs: Knobs) -> KnobOption:
     annotation = _annotation(knobs.load(), field.name)
-    flag = flag_name(field.name)
+    flag = dict(knobs.renamed).get(field.name, flag_name(field.name))
     declarations = [f"{flag}/--no-{flag[2:]}"] if annotation is bool else [flag]
     meta = field.metadata
     meaning = meta["help"] + (f" [{meta['unit']}]" if meta.get("unit") else "")

@@ -5,8 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from motionkit.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from motionkit.formats import Skipped
 
 _SEPARATOR = "__"  # between the folders of a clip's name
 
@@ -23,8 +27,8 @@ class Item:
     """Of the file [bytes]: the longest clips of a kind have the largest files."""
 
 
-def plan(paths: Sequence[Path]) -> list[Item]:
-    """The clips of a batch, sorted by name.
+def plan(paths: Sequence[Path]) -> tuple[list[Item], list["Skipped"]]:
+    """The clips of a batch, sorted by name, and the files in folders that were left out.
 
     A file named by the user is called by its stem. A file found in a folder is called by its
     path below that folder, folders joined by ``__``: names do not change when the batch grows.
@@ -32,11 +36,14 @@ def plan(paths: Sequence[Path]) -> list[Item]:
     Raises:
         InputError: nothing was found, or two files would have one name.
     """
-    from motionkit.formats import find_files
+    from motionkit.formats import search_files
 
     found: dict[Path, Item] = {}
+    skipped: list[Skipped] = []
     for given in paths:
-        for path in find_files([given]):
+        searched = search_files([given])
+        skipped += searched.skipped
+        for path in searched.files:
             parts = (
                 path.relative_to(given).with_suffix("").parts if given.is_dir() else (path.stem,)
             )
@@ -47,7 +54,7 @@ def plan(paths: Sequence[Path]) -> list[Item]:
                          help="motionkit inspect FILE says whether a file can be read")  # fmt: skip
     items = sorted(found.values(), key=lambda item: item.name)
     require_distinct(items)
-    return items
+    return items, skipped
 
 
 def require_distinct(items: Iterable[Item]) -> None:

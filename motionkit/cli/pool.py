@@ -23,8 +23,15 @@ R = TypeVar("R")
 
 _JOIN_SECONDS = 5.0  # for a worker to end after its pipe is closed, before it is killed
 
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+ONE_THREAD: dict[str, str] = dict.fromkeys(
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+)
 """Environment under which one process uses one core; read when numpy is first imported."""
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from motionkit.cli.console import CLEAN, FINDINGS, say, show, show_json
-from motionkit.cli.files import write_text
 
 if TYPE_CHECKING:
     from motionkit.robot import Robot
@@ -116,6 +115,7 @@ def _as_dict(robot: "Robot") -> dict[str, Any]:
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 def build_command(name: str, out: Path | None, check: bool, overwrite: bool, dry_run: bool) -> int:
     """Build a robot's MJCF and profile from its table."""
+    from motionkit.cache import replace_file
     from motionkit.errors import InputError
 
     folder = out if out is not None else _own_folder(name)
@@ -137,7 +137,7 @@ def build_command(name: str, out: Path | None, check: bool, overwrite: bool, dry
                          help="give --overwrite, or another folder with --out")  # fmt: skip
     if not dry_run:
         for path in stale:
-            write_text(path, content[path.name])
+            replace_file(path, [content[path.name].encode("utf-8")])
     return CLEAN
 
 

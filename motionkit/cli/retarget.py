@@ -1,0 +1,186 @@
+"""``motionkit retarget``: a batch of motion files becomes an audited cache."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from motionkit.cli import pool
+from motionkit.cli.console import CLEAN, FINDINGS, say, show_json
+from motionkit.cli.options import KnobCommand
+from motionkit.cli.pipeline import STAGES
+
+if TYPE_CHECKING:
+    from motionkit.cli.batch import Ended
+    from motionkit.cli.pipeline import ClipJob, Settings
+    from motionkit.cli.plan import Item
+
+
+class _OneCorePerProcess(KnobCommand):
+    """Sets, before numpy is imported, what makes a process use one core and same bytes."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """As of click."""
+        os.environ.update(pool.ONE_THREAD)
+        return super().make_context(*args, **kwargs)
+
+
+@click.command(
+    name="retarget",
+    cls=_OneCorePerProcess,
+    knobs=STAGES,
+    epilog="Example: motionkit retarget walks/ kick.bvh --robot anatomic_soma --out cache",
+)
+@click.argument("files", nargs=-1, required=True,
+                type=click.Path(exists=True, path_type=Path))  # fmt: skip
+@click.option(
+    "--robot",
+    required=True,
+    help="Name of a bundled robot, or path of an MJCF with its robot.toml beside it.",
+)
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the cache; made if it is not there.",
+)
+@click.option(
+    "--config",
+    "config_path",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="TOML file with settings, a table a stage.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes at once.  (default: one a core)",
+)
+@click.option("--shard", metavar="K/N", help="Only every N-th clip from the K-th on, K from 1.")
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace what was made with other settings, and try again what was rejected.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
+@click.option("--picture/--no-picture", help="Draw eight frames of each clip.  (default: no)")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
+def command(
+    files: tuple[Path, ...], robot: str, out: Path, config_path: Path | None,
+    workers: int | None, shard: str | None, overwrite: bool, dry_run: bool, picture: bool,
+    as_json: bool, **flags: Any,
+) -> int:  # fmt: skip
+    """Retarget motion files to a robot, audit them, and write them to a cache.
+
+    Folders are searched. A clip that is done already is not done again; a file that is bad does
+    not stop the others. A clip whose solve is not accepted is not written to the cache.
+    DIR/audit.jsonl holds the findings of all clips. Exit 1 if a clip failed, was rejected or has
+    findings of severity error.
+    """
+    from motionkit.cli import pipeline, plan
+
+    found, skipped = plan.plan(files)
+    items = plan.longest_first(plan.select_shard(found, shard))
+    settings = pipeline.resolve_settings(
+        robot, out, config_path, flags, picture=picture, overwrite=overwrite
+    )
+    if skipped:
+        say(f"{len(skipped)} files hold no motion and are left out; motionkit inspect says why")
+    ended, todo = run(items, settings, workers or pool.num_cores(), dry_run=dry_run)
+    if as_json:
+        _show(ended, todo if dry_run else [], out)
+    return CLEAN if all(end.is_clean for end in ended) else FINDINGS
+
+
+def run(
+    items: "Sequence[Item]", settings: "Settings", workers: int, *, dry_run: bool = False
+) -> "tuple[list[Ended], list[ClipJob]]":
+    """Retarget a batch, saying how each clip ends.
+
+    Args:
+        items: the clips, in the order of solving.
+        settings: of all of them.
+        workers: processes at once.
+        dry_run: say what would be solved, and write nothing.
+
+    Returns:
+        How the clips ended that are done, sorted by name, and the jobs that were to be done.
+
+    Raises:
+        IdentityError: the folder holds a cache made with other settings.
+    """
+    from motionkit.cli import batch, pipeline
+    from motionkit.view.png import require_libraries
+
+    if settings.picture:
+        require_libraries()
+    pipeline.require_one_cache(settings)
+    jobs = pipeline.make_jobs(items, settings)
+    known = pipeline.known_ends(jobs)
+    todo = [job for job in jobs if job.name not in known]
+    say(_opening(len(jobs), list(known.values()), len(todo)))
+    if dry_run:
+        for job in sorted(todo, key=lambda job: job.name):
+            say(f"  would solve {job.name} ({job.path})")
+        return sorted(known.values(), key=lambda end: end.clip), todo
+    batch.remove_leftovers(settings.out)
+    ended = _work(known, todo, workers)
+    pipeline.draw_missing(known.values(), settings)
+    _close(ended, settings.out)
+    return ended, todo
+
+
+def _opening(total: int, known: Sequence["Ended"], num_todo: int) -> str:
+    """``38 clips: 20 already done, 1 rejected before, 17 to solve``."""
+    written = sum(ended.status == "written" for ended in known)
+    parts = [f"{written} already done"] if written else []
+    if rejected := len(known) - written:
+        parts.append(f"{rejected} rejected before")
+    parts.append(f"{num_todo} to solve")
+    return f"{total} {'clip' if total == 1 else 'clips'}: {', '.join(parts)}"
+
+
+def _work(
+    known: dict[str, "Ended"], todo: Sequence["ClipJob"], workers: int
+) -> list["Ended"]:  # fmt: skip
+    """Solve what is to be solved, saying how each clip ends; all ends, sorted by name."""
+    from motionkit.cli import batch, pipeline
+    from motionkit.cli.progress import BatchTalk
+
+    ended = list(known.values())
+    with BatchTalk(len(todo)) as talk:
+        for end in ended:
+            if not end.is_clean:
+                talk.ended(end)
+        for _, end in batch.run(pipeline.retarget_clip, todo, workers):
+            talk.ended(end)
+            ended.append(end)
+    return sorted(ended, key=lambda end: end.clip)
+
+
+def _close(ended: Sequence["Ended"], out: Path) -> None:
+    """Put the findings together, and say what came of the batch."""
+    from motionkit.cli import batch
+
+    audit = batch.collect(out)
+    counts = [f"{sum(e.status == 'written' for e in ended)} written"]
+    if flawed := sum(e.status == "written" and not e.is_clean for e in ended):
+        counts[0] += f" ({flawed} with errors found)"
+    for status in ("rejected", "failed"):
+        if number := sum(e.status == status for e in ended):
+            counts.append(f"{number} {status}")
+    say(f"{', '.join(counts)} -> {out}{os.sep}   findings: {audit}")
+
+
+def _show(ended: Sequence["Ended"], todo: Sequence["ClipJob"], out: Path) -> None:
+    from dataclasses import asdict
+
+    show_json("retarget", {
+        "out": str(out),
+        "clips": [asdict(end) for end in ended],
+        "to_solve": [{"clip": job.name, "path": str(job.path)} for job in todo],
+    })  # fmt: skip
