@@ -1,6 +1,6 @@
 """The table of findings: one number for life, what it says, why it matters, how to fix it.
 
-``docs/findings.md`` is written from here (:func:`document`), and ``motionkit audit --explain``.
+``docs/findings.md`` is written from here, and so is ``motionkit audit --explain``.
 A number is never used again for something else.
 """
 
@@ -102,6 +102,28 @@ CHECKS: dict[str, Check] = {
     "MK125": Check(
         "no-gender", "info", "The file does not state a known gender",
         "the neutral body stands in", "add gender to the file"),
+    # Source: what alignment to the human body noticed.
+    "MK140": Check(
+        "shape-not-applied", "warning", "Shape coefficients could not be applied, all or some",
+        "limb lengths are another body's, so feet and hands are a little elsewhere",
+        "give --smpl-model the subject's model"),
+    "MK141": Check(
+        "stature-assumed", "info", "The source does not show the subject's height",
+        "steps are scaled by it", "give --stature, or --smpl-model"),
+    "MK142": Check(
+        "roles-filled", "info", "Joints that the source lacks are kept at rest on the part above",
+        "their motion is not the person's", "none needed unless the robot should follow them"),
+    "MK143": Check(
+        "axes-from-motion", "info", "The zero pose is no standing figure; joint axes were taken "
+        "from the motion", "trunk, neck and hands are assumed to be straight on average",
+        "align the whole recording, not a short cut of it"),
+    "MK144": Check(
+        "hinge-unseen", "warning", "A knee or elbow is too straight all along to show its axis",
+        "the twist of that limb was taken from the part above",
+        "use a recording in which the joint bends"),
+    "MK145": Check(
+        "foot-height-assumed", "info", "The height of the ankles was taken from the embedded body",
+        "soles may stand a little too high or low before the ground is found", "none needed"),
     # Retargeting: the motion of the robot's joints and root.
     "MK201": Check(
         "joint-limit", "error", "A joint lies outside its range, compared exactly as stored",
@@ -256,42 +278,13 @@ def explain(code: str) -> str:
     lines = [f"{code} {check.name} ({check.severity})", f"what: {check.what}",
              f"why:  {check.why}", f"fix:  {check.fix}"]  # fmt: skip
     if check.knob:
-        lines.append(f"limit: {_limit(check.knob)}")
+        lines.append(f"limit: {describe_limit(check.knob)}")
     return "\n".join(lines)
 
 
-def _limit(knob: str) -> str:
+def describe_limit(knob: str) -> str:
+    """A field of :class:`AuditConfig` with its default, unit and meaning."""
     found = next(f for f in fields(AuditConfig) if f.name == knob)
     unit = f" {found.metadata['unit']}" if found.metadata["unit"] else ""
     value = "" if found.default is None else f" {found.default:g}{unit}:"
     return f"{knob}{value} {found.metadata['help']}"
-
-
-_TITLES = {"1": "Source", "2": "Retargeting", "3": "Terrain and contact", "4": "Cache"}
-_HEAD = """# Findings
-
-Written by `python -m motionkit.audit.checks > docs/findings.md` from the table of checks; a test
-compares. Numbers are for life: one is never used again for something else.
-
-`error`: do not train on the clip; the command exits with 1. `warning`: look at it. `info`: good to
-know. A limit is a field of `AuditConfig`; what a figure means is said in
-[`docs/audit.md`](audit.md).
-"""
-
-
-def document() -> str:
-    """``docs/findings.md``."""
-    parts = [_HEAD]
-    for digit, title in _TITLES.items():
-        parts.append(f"## MK{digit}xx {title}\n")
-        for code, check in CHECKS.items():
-            if code[2] != digit:
-                continue
-            limit = f"\n- limit: `{_limit(check.knob)}`" if check.knob else ""
-            parts.append(f"### {code} {check.name}\n\n{check.what}. `{check.severity}`\n\n"
-                         f"- why: {check.why}\n- fix: {check.fix}{limit}\n")  # fmt: skip
-    return "\n".join(parts)
-
-
-if __name__ == "__main__":
-    print(document(), end="")
