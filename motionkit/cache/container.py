@@ -63,7 +63,7 @@ def pack(arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> list[bytes
     start = 0
     # Wide types first, so that every array begins at a multiple of its own size.
     for name in sorted(arrays, key=lambda key: (-arrays[key].dtype.itemsize, key)):
-        array = np.ascontiguousarray(arrays[name])
+        array = np.asarray(arrays[name], order="C")
         stop = start + array.nbytes
         header[name] = {"dtype": names[array.dtype], "shape": list(array.shape),
                         "data_offsets": [start, stop]}  # fmt: skip
@@ -149,8 +149,7 @@ def replace_file(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     Raises:
         InputError: the folder cannot be written to, or the disk is full.
     """
-    host = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
-    token = f"{host}-{os.getpid()}-{secrets.token_hex(4)}"
+    token = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{token}-{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -190,8 +189,7 @@ def remove_stale(folder: Path) -> list[Path]:
     Gone is a process of this machine that no longer runs, or a file not written to for
     :data:`STALE_AFTER`. Costs one listing of the folder.
     """
-    host = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
-    removed = []
+    host, removed = _host(), []
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             if not entry.name.startswith(TEMPORARY_PREFIX):
@@ -204,6 +202,11 @@ def remove_stale(folder: Path) -> list[Path]:
                     Path(entry.path).unlink()
                     removed.append(Path(entry.path))
     return sorted(removed)
+
+
+def _host() -> str:
+    """Tells machines apart without naming them."""
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
 def _is_running(pid: int) -> bool:

@@ -80,7 +80,7 @@ class CacheIdentity:
     frames: tuple[int, int | None] | None
     """Cut of the source, half-open, in its own frames; ``None`` when it is whole."""
     settings: dict[str, dict[str, Any]]
-    """Resolved configuration of every stage, by the stage's name; dataclasses are taken apart."""
+    """Resolved configuration of every stage, by the stage's name."""
 
     def __post_init__(self) -> None:
         """Bring values into the form in which they are hashed, stored and compared."""

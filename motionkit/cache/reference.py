@@ -163,8 +163,9 @@ def build_reference(
     """The reference of a robot clip, ready to be stored.
 
     A clip of one frame has no velocities. Rounding to float32 moves no joint out of its range,
-    because ``robot.joint_range`` is of float32 values. The first quaternion of each body has
-    w ≥ 0, those after it the hemisphere of the one before.
+    because ``robot.joint_range`` is of float32 values. Of the first quaternion of each body the
+    first component that is not zero is positive; those after it lie in the hemisphere of the one
+    before.
 
     Args:
         clip: the motion.
@@ -239,5 +240,8 @@ def derive(robot: Robot, qpos: Float[Array, "T nq"], fps: float) -> dict[str, Ar
 
 
 def _one_hemisphere(quat: Float[Array, "T *n 4"]) -> Float[Array, "T *n 4"]:
+    """Successive signs alike; the first non-zero component of the first frame positive."""
     unrolled = rotation.unroll(quat)
-    return unrolled * np.where(unrolled[:1, ..., :1] < 0, -1.0, 1.0).astype(quat.dtype)
+    first = unrolled[:1]
+    leading = np.take_along_axis(first, np.argmax(first != 0, axis=-1)[..., None], axis=-1)
+    return unrolled * np.where(leading < 0, -1.0, 1.0).astype(quat.dtype)
