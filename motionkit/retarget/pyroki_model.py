@@ -128,12 +128,14 @@ class Statement:
         self.num_unknowns = frames * (n + 6 * root_is_free)
         terms = _Terms(problem, self._box)
         offset = np.delete(problem.temporal.offset, _TURN, axis=0).T
-        costs = [jaxls.Cost(terms.within_frame, (*self._at(1), (offset,), _frame_data(problem)))]
+        costs: list[Any] = []
+        costs.append(
+            jaxls.Cost(terms.within_frame, (*self._at(1), (offset,), _frame_data(problem)))
+        )
         for count, residual in ((2, terms.velocity), (3, terms.acceleration)):
             if frames >= count:
                 offsets = tuple(offset[k : frames - count + 1 + k] for k in range(count))
-                args: Any = (*self._at(count), offsets)
-                costs.append(jaxls.Cost(residual, args))
+                costs.append(jaxls.Cost(residual, (*self._at(count), offsets)))
         variables: list[Any] = [Joints(self._ids)]
         if root_is_free:
             variables.append(jaxls.SE3Var(self._ids))
