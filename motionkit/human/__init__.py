@@ -2,5 +2,5 @@
 
 from motionkit.human.align import HumanConfig as HumanConfig
 from motionkit.human.align import align as align
-from motionkit.human.skeleton import Body as Body
-from motionkit.human.skeleton import embedded_body as embedded_body
+from motionkit.human.body import Body as Body
+from motionkit.human.body import embedded_body as embedded_body

@@ -32,7 +32,7 @@ from motionkit.human.calibration import (
     set_feet_by_stance,
     standing_axes,
 )  # fmt: skip
-from motionkit.human.skeleton import (
+from motionkit.human.body import (
     DEFAULT_STATURE,
     MAX_STATURE,
     MIN_STATURE,

@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from motionkit.clip import SMPLH_JOINTS, SMPLH_PARENTS
 from motionkit.errors import AssetError
-from motionkit.human.skeleton import Body, embedded_body
+from motionkit.human.body import Body, embedded_body
 
 Array = np.ndarray
 Model = Literal["smpl", "smplh", "smplx"]
