@@ -212,7 +212,7 @@ def write_bvh(figure: Figure, dialect: Dialect, rng: np.random.Generator) -> byt
         pos = np.tile(offset, (frames, 1)) if pos is None else pos
         positions = [f"{'XYZ'[a]}position" for a in axes]
         both = [positions, rotations], [pos[:, axes], angles]
-        listed, values = ([b[::-1] for b in both] if dialect.rotation_first else both)
+        listed, values = [b[::-1] for b in both] if dialect.rotation_first else both
         columns.extend(values)
         return f"CHANNELS 6 {' '.join(listed[0] + listed[1])}"
 

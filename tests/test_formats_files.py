@@ -170,8 +170,8 @@ def test_real_bvh_has_the_positions_that_two_other_readers_found(shared, name):
     if clip.provenance.up == "y":
         pos = np.stack([pos[..., 0], pos[..., 2], -pos[..., 1]], axis=-1)
     assert len(clip.end_offsets) == expected["end_sites"]
-    for where, frame in (("fk_frame0_last_joint", 0),
-                         ("fk_midframe_last_joint", expected["fk_midframe_last_joint"]["frame"])):  # fmt: skip
+    middle = expected["fk_midframe_last_joint"]["frame"]
+    for where, frame in (("fk_frame0_last_joint", 0), ("fk_midframe_last_joint", middle)):
         # Positions there are rounded to 1e-4 units.
         np.testing.assert_allclose(pos[frame, -1], expected[where]["xyz"], atol=1e-4)
     assert clip.joint_names[-1] == expected["fk_frame0_last_joint"]["name"]

@@ -266,8 +266,9 @@ def _rate(npz: Npz, frames: int, options: ReadOptions) -> tuple[float, list[Note
                 help="give the rate with --fps",
             )
         return settle_rate(npz.source, np.nan, options, field="mocap_framerate", said="(absent)")
-    rates = list(found.values())
-    if options.fps is None and max(rates) > min(rates) * (1.0 + RATE_AGREEMENT):
+    first, *others = found.values()
+    agree = all(abs(other - first) <= RATE_AGREEMENT * abs(first) for other in others)
+    if options.fps is None and not agree:
         raise npz.source.error(
             f"rates disagree: {said}", field=next(iter(found)), help="give the rate with --fps"
         )

@@ -85,9 +85,13 @@ class Source:
         return hashlib.sha256(self.data).hexdigest()
 
     def error(self, message: str, *, field: str = "", help: str = "") -> InputError:
-        """A refusal of this file, to be raised."""
+        """A refusal of this file, to be raised; text from the file cannot break its one line."""
         where = f"{self.path}: {field}" if field else str(self.path)
-        return InputError(message, where=where, help=help)
+        return InputError(_printable(message), where=_printable(where), help=_printable(help))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def open_source(path: Path | str) -> Source:

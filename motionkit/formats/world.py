@@ -50,6 +50,8 @@ BELOW_FLOOR = 0.25
 """Depth of the lowest point [statures] from which root positions may be relative to OFFSET."""
 ON_FLOOR = 0.1
 """Distance of the lowest point from zero [statures] that counts as standing on the floor."""
+LYING_HEIGHT = 0.45
+"""Largest height [statures] of a lying body's joints above each other."""
 FLOOR_PERCENTILE = 2.0
 """Of the lowest points over frames: where the floor is taken to be."""
 BACKWARDS = -0.3
@@ -184,7 +186,36 @@ def find_up(pos: Float[Array, "S J 3"], roles: dict[str, int]) -> tuple[UpAxis, 
         angle = float(np.degrees(np.arccos(min(1.0, cosine / norm))))
         text = f"the body leans {angle:.0f}° from the up axis {best} on average; a tilted world?"
         return best, [Note("MK105", text, angle, "°")]
-    return best, []
+    return best, _note_rival(points, stature, best)
+
+
+def _note_rival(points: Float[Array, "S R 3"], stature: float, best: UpAxis) -> list[Note]:
+    """A note when the body may as well lie on a floor at zero of another axis, all the time.
+
+    The same for an axis that is not one of the two usual ones.
+    """
+
+    def has_floor_at_zero(axis: str) -> bool:
+        floor = float(np.percentile(np.min(points @ axis_vector(axis), axis=1), FLOOR_PERCENTILE))
+        return abs(floor) <= ON_FLOOR * stature
+
+    def is_flat(axis: str) -> bool:
+        height = np.ptp(points @ axis_vector(axis), axis=1)
+        return float(np.max(height)) <= LYING_HEIGHT * stature
+
+    if best not in ("y", "z"):
+        text = f"up axis taken for {best}, which hardly any writer has; --up decides otherwise"
+        return [Note("MK104", text)]
+    if has_floor_at_zero(best):
+        return []
+    rivals = [a for a in ("y", "z") if a != best and is_flat(a) and has_floor_at_zero(a)]
+    if not rivals:
+        return []
+    text = (
+        f"up axis taken for {best}, along which the floor is not at zero; a person who lies all "
+        f"the time in a world with {rivals[0]} up would look the same; --up decides otherwise"
+    )
+    return [Note("MK104", text)]
 
 
 def is_root_relative(lowest: float, shift: float, stature: float) -> bool:
