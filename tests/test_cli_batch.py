@@ -34,7 +34,9 @@ def work(chore: Chore) -> batch.Attempt:
     if chore.name.startswith("crash"):
         os.kill(os.getpid(), signal.SIGSEGV)
     if chore.name.startswith("fast"):
-        ended = batch.Ended(chore.name, chore.fingerprint, "rejected", "too fast", errors=("too fast",))
+        ended = batch.Ended(
+            chore.name, chore.fingerprint, "rejected", "too fast", errors=("too fast",)
+        )
         return batch.Attempt(ended, ({"schema": 1, "kind": "finding", "clip": chore.name},))
     ended = batch.Ended(chore.name, chore.fingerprint, "written", "fine", figures={"frames": 3})
     return batch.Attempt(ended, (), Store(chore.product))

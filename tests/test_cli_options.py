@@ -100,17 +100,22 @@ def test_a_config_file_with_an_unknown_key_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
-    [("gain", "2"), ("gain", True), ("rounds", 2.5), ("keen", 1), ("mode", "faster"), ("model", 3)],
+    "line",
+    ['gain = "2"', "gain = true", "rounds = 2.5", "keen = 1", 'mode = "faster"', "model = 3"],
 )
-def test_a_config_value_of_another_type_is_refused_not_converted(key: str, value: Any) -> None:
-    with pytest.raises(ConfigError, match=rf"config file: \[stage\] {key}"):
-        resolve(STAGE, {}, {"stage": {key: value}})
+def test_a_config_value_of_another_type_is_refused_not_converted(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(f"[stage]\n{line}\n")
+    with pytest.raises(ConfigError, match=rf"c.toml: \[stage\] {line.split()[0]}: "):
+        read_config(path, (STAGE,))
 
 
-def test_a_whole_number_will_do_for_a_float() -> None:
-    gain = resolve(STAGE, {}, {"stage": {"gain": 2}}).gain
-    assert gain == 2.0 and isinstance(gain, float)
+def test_a_whole_number_will_do_for_a_float(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('[stage]\ngain = 2\nmodel = "a.npz"\n')
+    config = read_config(path, (STAGE,))
+    assert config == {"stage": {"gain": 2.0, "model": Path("a.npz")}}
+    assert isinstance(config["stage"]["gain"], float)
 
 
 def test_a_robot_profile_with_an_unknown_key_is_refused() -> None:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import Any, Protocol, runtime_checkable
 
 import click
 
@@ -32,6 +32,15 @@ COMMANDS: dict[str, str] = {
     "doctor": "motionkit.cli.doctor",
 }
 """Each command and the module that holds it, as the attribute ``command``; in the order of help."""
+
+
+@runtime_checkable
+class Stream(Protocol):
+    """What is asked of an output before it is coloured."""
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        ...
 
 
 class _PipeClosed(Exception):
@@ -178,16 +187,16 @@ def show_json(kind: str, content: dict[str, Any]) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def paint(text: str, colour: str, stream: TextIO | None = None) -> str:
+def paint(text: str, colour: str, stream: Stream | None = None) -> str:
     """The text in a colour, where the stream (default stderr) shows colours."""
     return click.style(text, fg=colour) if has_colour(stream or sys.stderr) else text
 
 
-def has_colour(stream: TextIO) -> bool:
+def has_colour(stream: Stream) -> bool:
     """Whether colour may be written: a terminal, without ``NO_COLOR`` (no-color.org)."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR")
 
 
-def is_terminal(stream: TextIO) -> bool:
+def is_terminal(stream: Stream) -> bool:
     """Whether a person watches the stream on a terminal that can move its cursor."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"

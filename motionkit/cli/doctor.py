@@ -2,16 +2,13 @@
 
 import os
 import re
-import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import asdict, dataclass
-from importlib import metadata
 
 import click
 
 from motionkit.cli.console import CLEAN, FINDINGS, paint, show, show_json
-from motionkit.cli.pool import num_cores
 
 _GL_SECONDS = 30.0  # for a first picture; software rendering takes about one
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([\w-]+)['"]""")
@@ -46,6 +43,8 @@ class Check:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 def command(as_json: bool) -> int:
     """Say what is missing and the command that brings it."""
+    from motionkit.cli.pool import num_cores
+
     checks = [*check_packages(), check_rendering()]
     missing = [check for check in checks if check.found is None]
     if as_json:
@@ -74,6 +73,8 @@ def check_packages() -> list[Check]:
 
     Those of the extra ``dev`` are left out: they are for working on motionkit.
     """
+    from importlib import metadata
+
     extras: dict[str, list[str]] = defaultdict(list)
     for requirement in metadata.requires("motionkit") or []:
         extra = _EXTRA.search(requirement)
@@ -98,6 +99,8 @@ def _check(package: str, extras: list[str]) -> Check:
 
 
 def _version(package: str) -> str | None:
+    from importlib import metadata
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -120,6 +123,8 @@ def check_rendering() -> Check:
 
     A driver that is missing or broken may end the process that asks, so this one does not ask.
     """
+    import subprocess
+
     chosen = os.environ.get("MUJOCO_GL")
     found = None
     for backend in [chosen] if chosen else ["egl", "osmesa"]:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from motionkit.cli.console import CLEAN, COULD_NOT_RUN, paint, print_error, show, show_json
-from motionkit.cli.options import KnobCommand, Knobs, resolve
+from motionkit.cli.options import KnobCommand, resolve
+from motionkit.cli.stages import READ
 
 if TYPE_CHECKING:
     from motionkit.formats import Description
-
-READ = Knobs("read", "motionkit.formats:ReadOptions", renamed=(("fps", "--source-fps"),))
-"""What the user may tell a reader."""
 
 
 @click.command(

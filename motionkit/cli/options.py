@@ -167,18 +167,35 @@ def read_config(path: Path | None, stages: Iterable[Knobs]) -> dict[str, dict[st
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise ConfigError("no such config file", where=str(path)) from None
+        raise ConfigError("no such config file", where=str(path),
+                          help="give the path of a TOML file") from None  # fmt: skip
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the config file is not valid TOML: {error}", where=str(path)) from None
-    known = {knobs.table: [f.name for f in knobs.fields()] for knobs in stages}
+        raise ConfigError(
+            f"the config file is not valid TOML: {error}",
+            where=str(path),
+            help="a table reads [retarget], a setting max_iterations = 50",
+        ) from None
+    of_table = {knobs.table: knobs for knobs in stages}
+    known = {table: [f.name for f in knobs.fields()] for table, knobs in of_table.items()}
+    tables: dict[str, dict[str, Any]] = {}
     for table, keys in content.items():
         if table not in known or not isinstance(keys, dict):
             near = [t for t, names in known.items() if table in names]
             advice = f"put it below [{near[0]}]" if near else _near(table, known)
             what = "table" if isinstance(keys, dict) else "key outside a table"
             raise ConfigError(f"unknown {what}: {table}", where=str(path), help=advice)
-        _require_known(keys, known[table], f"{path}: [{table}]")
-    return content
+        tables[table] = _convert_table(of_table[table], keys, str(path))
+    return tables
+
+
+def _convert_table(knobs: Knobs, keys: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """A TOML table with every value as its field's type; no key but the stage's."""
+    _require_known(keys, [f.name for f in knobs.fields()], f"{where}: [{knobs.table}]")
+    cls = knobs.load()
+    return {
+        key: _convert(value, _annotation(cls, key), f"{where}: [{knobs.table}] {key}")
+        for key, value in keys.items()
+    }
 
 
 def _require_known(keys: Iterable[str], known: list[str], where: str) -> None:
@@ -212,17 +229,18 @@ def resolve(
         ConfigError: an unknown key in the profile, or a value of the wrong type or range.
     """
     cls = knobs.load()
-    own = (profile or {}).get(knobs.table, {})
+    own = _convert_table(knobs, (profile or {}).get(knobs.table, {}), "robot profile")
+    values = {**given, **own, **config.get(knobs.table, {})}
     names = [f.name for f in knobs.fields()]
-    _require_known(own, names, f"robot profile: [{knobs.table}]")
-    values = dict(given)
-    for source, table in (("robot profile", own), ("config file", config.get(knobs.table, {}))):
-        for key, value in table.items():
-            values[key] = _convert(value, _annotation(cls, key), f"{source}: [{knobs.table}] {key}")
     for name in names:
         if (flag := flags.get(_destination(knobs, name))) is not None:
             values[name] = flag
-    return cls(**values)
+    try:
+        return cls(**values)
+    except ConfigError as error:
+        if not error.help and (ctx := click.get_current_context(silent=True)) is not None:
+            error.help = f"{ctx.command_path} --help says what each setting means"
+        raise
 
 
 def _convert(value: Any, annotation: Any, where: str) -> Any:
@@ -242,4 +260,5 @@ def _convert(value: Any, annotation: Any, where: str) -> Any:
     wanted = {int: "a whole number", float: "a number", bool: "true or false"}.get(
         annotation, "a string"
     )
-    raise ConfigError(f"found {value!r}, expected {wanted}", where=where)
+    raise ConfigError(f"found {value!r}, expected {wanted}", where=where,
+                      help="nothing is converted: write 3 and true, not \"3\" and 1")  # fmt: skip

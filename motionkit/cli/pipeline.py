@@ -7,14 +7,15 @@ alignment measures (stature, floor, facing) does not depend on where the clip is
 import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from motionkit.cli import batch
-from motionkit.cli.options import Knobs, read_config, resolve
+from motionkit.cli.options import read_config, resolve
 from motionkit.cli.plan import Item, parse_frames
-from motionkit.errors import ConfigError, IdentityError
+from motionkit.cli.stages import STAGES, ClipConfig
+from motionkit.errors import IdentityError
 
 if TYPE_CHECKING:
     from motionkit.audit import AuditResult
@@ -26,38 +27,6 @@ if TYPE_CHECKING:
     from motionkit.robot import Robot
 
 PICTURES_FOLDER = "pictures"
-
-
-@dataclass(frozen=True, slots=True)
-class ClipConfig:
-    """Which frames of the clips go into the cache, and at which rate."""
-
-    fps: float = field(
-        default=30.0, metadata={"help": "rate of the cache, to which every clip is brought",
-                                "unit": "1/s"},
-    )  # fmt: skip
-    """Rate of the references [1/s]."""
-    frames: str | None = field(
-        default=None,
-        metadata={"help": "half-open interval A:B of the source's frames; either end may be left "
-                  "out"},
-    )  # fmt: skip
-    """Interval of the source's frames; absent: all."""
-
-    def __post_init__(self) -> None:
-        """Refuse a rate that is none and an interval that is none."""
-        if not 0 < self.fps < float("inf"):
-            raise ConfigError(f"fps must be positive and finite, found {self.fps:g}")
-        parse_frames(self.frames)
-
-
-STAGES = (
-    Knobs("clip", "motionkit.cli.pipeline:ClipConfig"),
-    Knobs("read", "motionkit.formats:ReadOptions", renamed=(("fps", "--source-fps"),)),
-    Knobs("human", "motionkit.human:HumanConfig"),
-    Knobs("retarget", "motionkit.retarget:RetargetConfig"),
-)
-"""Every setting that shapes a cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +52,11 @@ class Settings:
 
     @property
     def stages(self) -> dict[str, Any]:
-        """The configurations that go into a cache's identity: paths are no part of it."""
-        human = {k: v for k, v in asdict(self.human).items() if not isinstance(v, Path)}
+        """What goes into the identity of a cache: of files the content, not the path."""
+        human = {
+            key: _digest(value) if isinstance(value, Path) else value
+            for key, value in asdict(self.human).items()
+        }
         return {"human": human, "retarget": asdict(self.retarget)}
 
 
@@ -135,6 +107,21 @@ def resolve_settings(
 
 
 @functools.lru_cache(maxsize=4)
+def _digest(path: Path) -> str:
+    """Hash of a file, or of all files below a folder."""
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    whole = hashlib.sha256()
+    for file in files:
+        whole.update(_file_digest(file).encode())
+    return whole.hexdigest()
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@functools.lru_cache(maxsize=4)
 def robot_named(name: str) -> "Robot":
     """A robot by name or path, loaded once a process."""
     from motionkit.robot import load_robot
@@ -151,9 +138,7 @@ def make_jobs(items: Sequence[Item], settings: Settings) -> list[ClipJob]:
     common = _common_identity(settings)
     jobs = []
     for item in items:
-        with item.path.open("rb") as file:
-            source = hashlib.file_digest(file, "sha256").hexdigest()
-        expected = {**common, "source_sha256": source,
+        expected = {**common, "source_sha256": _file_digest(item.path),
                     "reader_options": dict(settings.read.stated()),
                     "frames": _frames(settings)}  # fmt: skip
         jobs.append(ClipJob(item.path, item.name, expected, settings))
@@ -281,7 +266,7 @@ def _judge(
     )
     help = ""
     if not report.outcome.is_accepted:  # of which the audit speaks as MK205 if as nothing else
-        message, help = str(errors[0]), errors[0].help
+        message, help = str(errors[0]), report.outcome.value
     elif errors:
         help = f"motionkit audit --explain {errors[0].code}"
     ended = batch.Ended(

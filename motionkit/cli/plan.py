@@ -34,13 +34,15 @@ def plan(paths: Sequence[Path]) -> tuple[list[Item], list["Skipped"]]:
     path below that folder, folders joined by ``__``: names do not change when the batch grows.
 
     Raises:
-        InputError: nothing was found, or two files would have one name.
+        InputError: a path does not exist, nothing was found, or two files would have one name.
     """
     from motionkit.formats import search_files
 
     found: dict[Path, Item] = {}
     skipped: list[Skipped] = []
     for given in paths:
+        if not given.exists():
+            raise InputError("no such file or folder", where=str(given), help="check the path")
         searched = search_files([given])
         skipped += searched.skipped
         for path in searched.files:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from motionkit.cli import pool
 from motionkit.cli.console import CLEAN, FINDINGS, say, show_json
 from motionkit.cli.options import KnobCommand
-from motionkit.cli.pipeline import STAGES
+from motionkit.cli.stages import STAGES
 
 if TYPE_CHECKING:
     from motionkit.cli.batch import Ended
@@ -23,7 +22,9 @@ class _OneCorePerProcess(KnobCommand):
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """As of click."""
-        os.environ.update(pool.ONE_THREAD)
+        from motionkit.cli.pool import ONE_THREAD
+
+        os.environ.update(ONE_THREAD)
         return super().make_context(*args, **kwargs)
 
 
@@ -34,7 +35,7 @@ class _OneCorePerProcess(KnobCommand):
     epilog="Example: motionkit retarget walks/ kick.bvh --robot anatomic_soma --out cache",
 )
 @click.argument("files", nargs=-1, required=True,
-                type=click.Path(exists=True, path_type=Path))  # fmt: skip
+                type=click.Path(path_type=Path))  # fmt: skip
 @click.option(
     "--robot",
     required=True,
@@ -81,7 +82,7 @@ def command(
     DIR/audit.jsonl holds the findings of all clips. Exit 1 if a clip failed, was rejected or has
     findings of severity error.
     """
-    from motionkit.cli import pipeline, plan
+    from motionkit.cli import pipeline, plan, pool
 
     found, skipped = plan.plan(files)
     items = plan.longest_first(plan.select_shard(found, shard))

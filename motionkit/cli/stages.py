@@ -1,0 +1,42 @@
+"""The settings that shape a cache, stage by stage."""
+
+from dataclasses import dataclass, field
+
+from motionkit.cli.options import Knobs
+from motionkit.cli.plan import parse_frames
+from motionkit.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class ClipConfig:
+    """Which frames of the clips go into the cache, and at which rate."""
+
+    fps: float = field(
+        default=30.0, metadata={"help": "rate of the cache, to which every clip is brought",
+                                "unit": "1/s"},
+    )  # fmt: skip
+    """Rate of the references [1/s]."""
+    frames: str | None = field(
+        default=None,
+        metadata={"help": "half-open interval A:B of the source's frames; either end may be left "
+                  "out"},
+    )  # fmt: skip
+    """Interval of the source's frames; absent: all."""
+
+    def __post_init__(self) -> None:
+        """Refuse a rate that is none and an interval that is none."""
+        if not 0 < self.fps < float("inf"):
+            raise ConfigError(f"fps must be positive and finite, found {self.fps:g}")
+        parse_frames(self.frames)
+
+
+READ = Knobs("read", "motionkit.formats:ReadOptions", renamed=(("fps", "--source-fps"),))
+"""What the user knows better than a file."""
+
+STAGES = (
+    Knobs("clip", "motionkit.cli.stages:ClipConfig"),
+    READ,
+    Knobs("human", "motionkit.human:HumanConfig"),
+    Knobs("retarget", "motionkit.retarget:RetargetConfig"),
+)
+"""Every setting that shapes a cache."""
