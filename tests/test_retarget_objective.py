@@ -23,7 +23,7 @@ STEP = 1e-5
 FRAMES = 4
 
 
-@pytest.fixture(params=["anatomic_soma", "tree1", "tree2", "tree3", "tree4", "unitree_g1"])
+@pytest.fixture(params=["anatomic_soma", "tree1", "tree2", "tree3", "unitree_g1"])
 def robot(request, tmp_path):
     if request.param == "anatomic_soma":
         return load_robot("anatomic_soma")
@@ -130,13 +130,15 @@ def test_gradient_is_that_of_finite_differences(robot, term):
         objective = only(objective, term)
     assembler, pose = Assembler(objective), pose_of(qpos)
     found = assembler.assemble(pose).gradient
-    wanted = np.empty_like(found)
-    for k in range(found.shape[1]):
+    unknowns = np.arange(found.shape[1])
+    if term != "all":
+        unknowns = np.random.default_rng(0).choice(unknowns, size=min(12, len(unknowns)))
+    for k in unknowns:
         ahead = assembler.assemble(moved(pose, k, STEP)).cost
         behind = assembler.assemble(moved(pose, k, -STEP)).cost
-        wanted[:, k] = (ahead - behind) / (2 * STEP)
-    # Central differences of step h: h² of truncation, and rounding of the cost over h.
-    np.testing.assert_allclose(found, wanted, atol=3e-8 * np.abs(found).max())
+        wanted = (ahead - behind) / (2 * STEP)
+        # Central differences of step h: h² of truncation, and rounding of the cost over h.
+        np.testing.assert_allclose(found[:, k], wanted, atol=3e-8 * np.abs(found).max())
 
 
 @pytest.mark.parametrize("term", [*TERMS, "all"])

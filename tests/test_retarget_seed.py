@@ -1,0 +1,141 @@
+"""First joint angles: exact where they can be, inside the limits wherever they are."""
+
+import numpy as np
+import pytest
+from builders import random_quats, random_robot
+from builders_retarget import pose_of, smooth_qpos, unitree
+
+from motionkit import rotation
+from motionkit.kinematics import Kinematics
+from motionkit.retarget.objective import Orientations
+from motionkit.retarget.seed import seed
+from motionkit.robot import load_robot
+
+SOMA = load_robot("anatomic_soma")
+NEAR_GIMBAL = 1.1  # [rad] from which the middle of three angles counts as close to singular here
+
+
+def landmark_bodies(robot) -> np.ndarray:
+    return np.array([robot.body_index(mark.body) for mark in robot.landmarks])
+
+
+def all_orientations(robot, qpos, bodies=None) -> Orientations:
+    """Where a motion has the landmarks turned."""
+    bodies = landmark_bodies(robot) if bodies is None else bodies
+    _, quat = robot.forward(qpos)
+    target = np.moveaxis(rotation.to_matrix(quat[:, bodies]), 0, -1).copy()
+    return Orientations(bodies, target, np.ones(len(bodies)))
+
+
+def seeded(robot, orientations, pose):
+    return seed(robot.tree, robot.joint_range, orientations, pose.root_pos, pose.root_mat).q
+
+
+def largest_turn(robot, orientations, pose, q) -> float:
+    """Largest angle between a landmark and its target [rad]."""
+    kinematics = Kinematics(robot.tree)
+    kinematics.update(pose.root_pos, pose.root_mat, q)
+    found = kinematics.R[orientations.body_index]
+    chord = np.sqrt(np.sum((found - orientations.target) ** 2, axis=(1, 2)) / 2)
+    return float(chord.max())
+
+
+def chains():
+    """Joints of anatomic_soma between one landmark and the next."""
+    tree, marked = SOMA.tree, set(landmark_bodies(SOMA).tolist())
+    for body in sorted(marked):
+        chain, above = [], body
+        while above >= 0 and (above == body or above not in marked):
+            chain = [*tree.body_joints[above], *chain]
+            above = tree.parents[above]
+        yield tuple(chain)
+
+
+def calm_qpos(rng, frames: int) -> np.ndarray:
+    """Poses of anatomic_soma inside its limits, far from the singularity of every triple."""
+    qpos = smooth_qpos(rng, SOMA, frames, share=0.9)
+    q = qpos[:, 7:]
+    low, high = np.clip(SOMA.joint_range.T, -NEAR_GIMBAL, NEAR_GIMBAL)
+    q[...] = np.clip(q, low, high)
+    return qpos
+
+
+def test_reachable_orientations_are_met_exactly():
+    qpos = calm_qpos(np.random.default_rng(0), 40)
+    pose, wanted = pose_of(qpos), all_orientations(SOMA, qpos)
+    q = seeded(SOMA, wanted, pose)
+    assert largest_turn(SOMA, wanted, pose, q) < 1e-7  # arcsin near its ends costs half the digits
+
+
+def test_reachable_angles_are_recovered_where_three_hinges_determine_them():
+    qpos = calm_qpos(np.random.default_rng(1), 40)
+    q = seeded(SOMA, all_orientations(SOMA, qpos), pose_of(qpos))
+    unique = [j for chain in chains() if len(chain) <= 3 for j in chain]
+    assert len(unique) >= 45
+    np.testing.assert_allclose(q.T[:, unique], qpos[:, 7:][:, unique], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["anatomic_soma", "tree", "unitree"])
+def test_angles_are_inside_the_limits_whatever_is_asked(name, tmp_path, request):
+    rng = np.random.default_rng(2)
+    if name == "anatomic_soma":
+        robot = SOMA
+    elif name == "unitree":
+        robot = unitree(request.getfixturevalue("shared"), tmp_path)
+    else:
+        robot = random_robot(rng, tmp_path)
+    qpos = smooth_qpos(rng, robot, 30)
+    bodies = np.arange(len(robot.body_names))
+    target = rotation.to_matrix(random_quats(rng, 30, len(bodies)))
+    wanted = Orientations(bodies, np.moveaxis(target, 0, -1).copy(), np.ones(len(bodies)))
+    q = seeded(robot, wanted, pose_of(qpos))
+    assert np.all(np.isfinite(q))
+    assert np.all(q >= robot.joint_range[:, :1]) and np.all(q <= robot.joint_range[:, 1:])
+
+
+def test_unitree_orientations_are_met_by_its_chains(shared, tmp_path):
+    """Chains that are no three perpendicular hinges are swept; they end close to their targets."""
+    robot = unitree(shared, tmp_path)
+    qpos = smooth_qpos(np.random.default_rng(3), robot, 30, share=0.4)
+    pose = pose_of(qpos)
+    wanted = all_orientations(robot, qpos, np.arange(len(robot.body_names)))
+    q = seeded(robot, wanted, pose)
+    assert largest_turn(robot, wanted, pose, q) < 1e-7
+
+
+def test_the_order_of_frames_and_the_cut_do_not_matter():
+    rng = np.random.default_rng(4)
+    qpos = calm_qpos(rng, 30)
+    whole = seeded(SOMA, all_orientations(SOMA, qpos), pose_of(qpos))
+    for pick in (rng.permutation(30), np.arange(7, 19), np.array([11])):
+        some = seeded(SOMA, all_orientations(SOMA, qpos[pick]), pose_of(qpos[pick]))
+        np.testing.assert_allclose(some, whole[:, pick], atol=1e-13)
+
+
+def test_the_heading_of_the_source_does_not_matter():
+    qpos = smooth_qpos(np.random.default_rng(5), SOMA, 30, share=0.8)
+    still = seeded(SOMA, all_orientations(SOMA, qpos), pose_of(qpos))
+    for yaw in np.linspace(0.3, 6.0, 5):
+        turn = rotation.from_axis_angle("Z", np.asarray(yaw))
+        other = qpos.copy()
+        other[:, :3] = rotation.rotate(turn, qpos[:, :3])
+        other[:, 3:7] = rotation.multiply(turn, qpos[:, 3:7])
+        found = seeded(SOMA, all_orientations(SOMA, other), pose_of(other))
+        np.testing.assert_allclose(found, still, atol=1e-9)
+
+
+def test_through_a_singularity_the_angles_do_not_flip():
+    """A part that turns through a middle angle of 90° keeps to one branch before, in and after."""
+    frames = 61
+    qpos = np.tile(SOMA.rest_qpos(), (frames, 1))
+    triples = [chain for chain in chains() if len(chain) == 3]
+    first, middle, last = max(
+        triples, key=lambda chain: SOMA.joint_range[chain[1], 1] - SOMA.joint_range[chain[1], 0]
+    )
+    low, high = SOMA.joint_range[middle]
+    reach = min(high, np.pi / 2) if high > -low else max(low, -np.pi / 2)
+    ramp = np.sin(np.linspace(0, np.pi, frames))
+    qpos[:, 7 + middle] = reach * ramp
+    q = seeded(SOMA, all_orientations(SOMA, qpos), pose_of(qpos))
+    steps = np.abs(np.diff(q[[first, middle, last]], axis=1))
+    assert steps.max() < 0.2, (SOMA.joint_names[middle], steps.max())
