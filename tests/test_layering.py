@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "formats": _CLIP,
     "terrain": _CLIP,
     "human": _ROBOT,
-    "synth": _ROBOT,
+    "synth": _CACHE | {"human"},
     "retarget": _ROBOT | {"terrain"},
     "identity": _ROBOT,
     "cache": _CACHE,
