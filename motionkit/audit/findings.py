@@ -7,8 +7,9 @@ is true of the whole run (versions, settings, counts).
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from io import TextIOBase
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from motionkit.audit.checks import CHECKS, Severity
 from motionkit.cache import replace_file
@@ -116,7 +117,7 @@ def run_line(results: Iterable[AuditResult], **facts: Any) -> dict[str, Any]:
             "found": dict(sorted(codes.items())), **facts}  # fmt: skip
 
 
-def write_jsonl(target: Path | TextIO, lines: Iterable[Mapping[str, Any]]) -> None:
+def write_jsonl(target: Path | TextIOBase, lines: Iterable[Mapping[str, Any]]) -> None:
     """Write objects a line each; a file is replaced whole.
 
     Raises:
