@@ -144,6 +144,18 @@ def test_the_commands_that_a_page_shows_exist_with_their_flags(page):
                 assert word.split("=")[0] in known[path] | {"--help"}, f"{page.name}: {line}"
 
 
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    from motionkit.synth import SynthConfig, synthesize, write_bvh
+
+    monkeypatch.chdir(tmp_path)
+    write_bvh(synthesize(SynthConfig(kind="walk", seconds=1.0)).skeleton, Path("walk.bvh"))
+    (code,) = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.M | re.S
+    )
+    exec(compile(code, "README.md", "exec"), {})
+    assert re.fullmatch(r"Outcome.CONVERGED \(\d+, 59\)\n", capsys.readouterr().out)
+
+
 def test_the_make_targets_that_the_readme_shows_exist():
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^make (\w+)", (ROOT / "README.md").read_text("utf-8"), re.M))
