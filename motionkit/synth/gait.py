@@ -42,6 +42,7 @@ Array = np.ndarray
 _GRAVITY = 9.81  # [m/s²]
 _DENSE = 512  # samples a stride when the height of the pelvis is found
 _PATH_LEAN = 1.0  # share of the lean that balances the centripetal acceleration
+_TOES_BACK = 0.7  # of the swing, until the toes are in line with the foot again
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Style:
     knee: float
     """Flexion of the knee where it is straightest."""
     rise: float
-    """Amplitude of the hips' height [m], highest at ``rise_phase``."""
+    """Amplitude of the hips' height [m]."""
     rise_phase: float
     """Phase of the left foot at which the hips are lowest."""
     sway: float
@@ -109,21 +110,21 @@ def walking(config: SynthConfig, rng: np.random.Generator) -> Style:
     JOSPT 26 (1997).
     """
     pace = np.sqrt(config.stature / REFERENCE_STATURE)
-    speed, turn_rate = _course(config, rng, preferred=(1.15, 1.5), pace=pace)
+    speed, turn_rate = _course(config, rng, preferred=(1.15, 1.4), pace=pace)
     ratio = 0.0064 * 60.0 * rng.uniform(0.95, 1.05) * (config.stature / REFERENCE_STATURE)
     steps = np.sqrt(speed * 60.0 / ratio * 60.0) / 60.0  # a second
-    duty = rng.uniform(0.60, 0.63)
-    quick = speed / (1.35 * pace)
+    duty = rng.uniform(0.595, 0.61)
+    quick = speed / (1.3 * pace)
     return Style(
         speed, turn_rate, 2.0 / steps, rng.uniform(0, 1), duty,
-        flat=rng.uniform(0.08, 0.11), heel_off=rng.uniform(0.33, 0.37), under=0.24,
-        strike=rng.uniform(0.25, 0.35) * min(quick, 1.0),
-        toe_off=rng.uniform(0.85, 1.0) * min(quick, 1.0) ** 0.5, toe_off_rate=3.5,
-        middle=rng.uniform(0.25, 0.35), middle_rate=-4.5,
-        toe_lift=rng.uniform(0.012, 0.018), toe_lift_rate=0.0,
+        flat=rng.uniform(0.105, 0.116), heel_off=rng.uniform(0.33, 0.36), under=0.226,
+        strike=rng.uniform(0.34, 0.40) * min(quick, 1.0),
+        toe_off=rng.uniform(0.90, 0.97) * min(quick, 1.0) ** 0.5, toe_off_rate=7.0,
+        middle=rng.uniform(0.45, 0.53), middle_rate=-4.3,
+        toe_lift=rng.uniform(0.018, 0.022), toe_lift_rate=-0.03,
         toe_out=rng.uniform(0.08, 0.15), width=rng.uniform(0.05, 0.065),
-        knee=rng.uniform(0.09, 0.14), rise=rng.uniform(0.018, 0.023) * quick * pace**2,
-        rise_phase=0.5 * (duty - 0.5), sway=rng.uniform(0.017, 0.022) * pace**2,
+        knee=rng.uniform(0.24, 0.27), rise=rng.uniform(0.016, 0.020) * quick * pace**2,
+        rise_phase=0.04, sway=rng.uniform(0.017, 0.022) * pace**2,
         pelvis=(rng.uniform(0.06, 0.09), rng.uniform(0.05, 0.075), rng.uniform(0.02, 0.06)),
         chest=(rng.uniform(0.05, 0.09), rng.uniform(0.01, 0.02), rng.uniform(0.02, 0.06)),
         hip_height=0.53 * config.stature,
@@ -140,19 +141,19 @@ def running(config: SynthConfig, rng: np.random.Generator) -> Style:
     landing", J. Exp. Biol. 218 (2015).
     """
     pace = np.sqrt(config.stature / REFERENCE_STATURE)
-    speed, turn_rate = _course(config, rng, preferred=(2.6, 3.2), pace=pace)
+    speed, turn_rate = _course(config, rng, preferred=(2.5, 2.9), pace=pace)
     period = 60.0 / rng.uniform(80.0, 90.0) * pace
-    duty = rng.uniform(0.35, 0.38)
+    duty = rng.uniform(0.335, 0.35)
     bounce = _GRAVITY / (4.0 * np.pi / period) ** 2  # at its top the hips fall with gravity
     return Style(
         speed, turn_rate, period, rng.uniform(0, 1), duty,
-        flat=0.07, heel_off=rng.uniform(0.19, 0.21), under=0.15,
-        strike=rng.uniform(0.1, 0.15), toe_off=rng.uniform(0.9, 1.0), toe_off_rate=6.0,
-        middle=rng.uniform(1.0, 1.2), middle_rate=-6.0,
-        toe_lift=rng.uniform(0.10, 0.12), toe_lift_rate=-0.1,
+        flat=0.092, heel_off=rng.uniform(0.20, 0.22), under=0.105,
+        strike=rng.uniform(0.12, 0.16), toe_off=rng.uniform(0.58, 0.64), toe_off_rate=8.7,
+        middle=rng.uniform(0.72, 0.80), middle_rate=-6.8,
+        toe_lift=rng.uniform(0.064, 0.070), toe_lift_rate=-0.27,
         toe_out=rng.uniform(0.08, 0.15), width=rng.uniform(0.025, 0.035),
-        knee=rng.uniform(0.25, 0.32), rise=rng.uniform(0.9, 1.0) * bounce,
-        rise_phase=0.5 * duty, sway=rng.uniform(0.008, 0.012) * pace**2,
+        knee=rng.uniform(0.38, 0.42), rise=rng.uniform(0.85, 0.95) * bounce,
+        rise_phase=0.5 * duty + 0.04, sway=rng.uniform(0.008, 0.012) * pace**2,
         pelvis=(rng.uniform(0.06, 0.09), rng.uniform(0.06, 0.08), rng.uniform(0.12, 0.16)),
         chest=(rng.uniform(0.12, 0.17), rng.uniform(0.01, 0.03), rng.uniform(0.12, 0.16)),
         hip_height=0.53 * config.stature,
@@ -268,7 +269,7 @@ def _foot(phase: Float[Array, "T"], style: Style, body: Body, sign: float) -> Fo
     ankle = np.where((f < style.duty)[:, None], place + ahead[:, None] * forward(yaw), ankle)
     ankle[:, 2] = sole.height(f, pitch, style)
     # The toes stay flat until toe-off, then come back in line with the foot.
-    follow = np.where(f < style.heel_off, 1.0, step((f - style.duty) / (0.6 * swing)))
+    follow = np.where(f < style.heel_off, 1.0, step((f - style.duty) / (_TOES_BACK * swing)))
     flat = (f >= style.flat) & (f <= style.duty)
     return FootPlan(
         ankle, yaw + (next_yaw - yaw) * step(tau), pitch, pitch * follow,
