@@ -1,8 +1,5 @@
 """Which format a file is, and which files of a folder are motions."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from builders_bvh import Dialect, walking_figure, write_bvh
@@ -88,11 +85,3 @@ def test_a_named_file_is_found_once_whatever_it_is(tmp_path):
 def test_a_path_that_does_not_exist_is_named(tmp_path):
     with pytest.raises(InputError, match="no such file or folder"):
         find_files([tmp_path / "nowhere"])
-
-
-def test_every_note_of_a_reader_is_documented_and_every_documented_one_exists():
-    root = Path(__file__).resolve().parents[1]
-    sources = sorted((root / "motionkit" / "formats").glob("*.py"))
-    used = set(re.findall(r"\bMK\d+\b", "".join(p.read_text("utf-8") for p in sources)))
-    table = re.findall(r"^\| (MK\d+) \|", (root / "docs/formats.md").read_text("utf-8"), re.M)
-    assert set(table) == used and len(table) == len(used)

@@ -81,14 +81,17 @@ def test_a_person_who_lies_all_the_time_is_never_stood_up_in_silence():
 
 
 def test_facing_is_plus_x_for_a_body_whose_left_is_plus_y():
-    figure = walking_figure(np.random.default_rng(2))
     pose = np.zeros((1, len(FIGURE), 3))
     for j, (parent, vector) in enumerate(FIGURE.values()):
         pose[0, j] = vector if parent is None else pose[0, ROLES[parent]] + vector
     assert world.facing(pose, ROLES) == pytest.approx([0.0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_facing_follows_the_heading_of_a_walk(seed):
+    figure = walking_figure(np.random.default_rng(seed))
     step = figure.pos[-1, 0] - figure.pos[0, 0]
-    heading = np.arctan2(step[1], step[0])
-    found = world.facing(figure.pos, ROLES) - heading
+    found = world.facing(figure.pos, ROLES) - np.arctan2(step[1], step[0])
     assert np.abs((found + np.pi) % (2 * np.pi) - np.pi).max() < 0.5
 
 
