@@ -301,6 +301,18 @@ def test_a_robot_upside_down(robot):
     assert found(reference, robot, "MK213").value == pytest.approx(-1.0)
 
 
+@pytest.mark.parametrize("yaw, expected", [(0.0, []), (0.5 * np.pi, []), (np.pi, ["MK215"])])
+def test_a_robot_that_faces_against_its_travel(robot, yaw, expected):
+    def change(qpos):
+        qpos[:, 0] += 0.6 * np.arange(121) / 30.0
+        qpos[:, 3:7] = rotation.from_axis_angle("Z", np.asarray(yaw))
+
+    reference = moved(robot, change, contact=None, target_pos_w=None, target_quat_w=None)
+    assert codes(reference, robot) == [*expected, "MK305"]
+    assert audit_reference(reference, robot).summary["facing"] == pytest.approx(np.cos(yaw),
+                                                                              abs=1e-6)  # fmt: skip
+
+
 def test_feet_in_the_floor(robot):
     def change(qpos):
         qpos[:, 2] -= 0.012

@@ -182,6 +182,10 @@ CHECKS: dict[str, Check] = {
         "never-moves", "warning", "The robot does not move, and there is no target to compare with",
         "a frozen solver looks like a person standing still", "look at the source",
         "still_travel"),
+    "MK215": Check(
+        "backwards", "warning", "The robot faces against its travel for most of the clip",
+        "a source turned about its up axis, or mirrored, looks like this",
+        "look at the clip; none needed if the person walks backwards", "min_facing"),
     # Terrain and contact.
     "MK301": Check(
         "penetration", "error", "The robot's collision geometry is below the ground",

@@ -53,6 +53,10 @@ class AuditConfig:
     min_upright: float = _knob(
         -0.5, "median cosine between the root's up axis and the world's, below it is upside down"
     )
+    min_travel_speed: float = _knob(0.5, "level speed of the root above which it travels", "m/s")
+    min_facing: float = _knob(
+        -0.5, "median cosine between facing and travel, below it the robot goes backwards"
+    )
     still_travel: float = _knob(
         1e-3, "range of every joint below which the robot does not move", "rad"
     )
@@ -68,7 +72,7 @@ class AuditConfig:
     fast_slide: float = _knob(0.30, "speed from which a sole in contact skates", "m/s", _TERRA)
     max_skating: float = _knob(0.05, "share of contact time in which a sole may skate")
     max_drift: float = _knob(
-        0.03, "distance of a sole from where it touched down, in one stance", "m"
+        0.02, "distance of a sole from where it touched down, in one stance", "m"
     )
     max_float_height: float = _knob(0.02, "height from which a sole in contact floats", "m")
     max_floating: float = _knob(0.05, "share of contact time in which a sole may float")

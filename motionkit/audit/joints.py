@@ -8,11 +8,14 @@ from jaxtyping import Float
 from motionkit import rotation
 from motionkit.audit.findings import Finding
 from motionkit.audit.motion import Checked, Motion, runs, worst
+from motionkit.clip import differentiate
 
 Array = np.ndarray
 
 _JUMP = np.pi  # [rad] between two frames
 _UNCHANGED = 1e-7  # [rad or m]: below it two float32 poses are one
+_X_AXIS = np.array([1.0, 0.0, 0.0])
+_LEVEL = 0.5  # level part of the facing below which someone lies or bends too far to face anywhere
 _FULL_WEIGHT = 1.0  # of a landmark that must be met
 
 
@@ -153,6 +156,9 @@ def check_root(motion: Motion) -> Checked:
             limit=config.min_upright))  # fmt: skip
     if motion.num_frames < 2:
         return figures, found
+    backwards, late = _facing(motion)
+    figures |= backwards
+    found += late
     quat = motion.derived["body_quat_w"][:, 0]
     turn = rotation.to_rotvec(rotation.multiply(quat[1:], rotation.conjugate(quat[:-1])))
     rates = (
@@ -169,6 +175,33 @@ def check_root(motion: Motion) -> Checked:
                 f"{frame + 1}", where="root", frame=frame, value=value, limit=limit,
                 unit=unit))  # fmt: skip
     return figures, found
+
+
+def _facing(motion: Motion) -> Checked:
+    """MK215: whether the robot looks where it goes, while it goes anywhere."""
+    config = motion.config
+    # In the T-pose the robot faces +X: what its root calls forward follows from that pose.
+    ahead = rotation.rotate(rotation.conjugate(motion.robot.tpose_qpos()[3:7]), _X_AXIS)
+    facing = (motion.mat[:, 0] @ ahead)[:, :2]
+    travel = differentiate(motion.root_pos, motion.fps)[:, :2]
+    speed, length = np.linalg.norm(travel, axis=-1), np.linalg.norm(facing, axis=-1)
+    counts = (speed > config.min_travel_speed) & (length > _LEVEL)
+    if not counts.any():
+        return {"facing": None}, []
+    cosine = np.sum(travel[counts] * facing[counts], axis=-1) / (speed * length)[counts]
+    median = float(np.median(cosine))
+    if median >= config.min_facing:
+        return {"facing": median}, []
+    return {"facing": median}, [
+        motion.finding(
+            "MK215",
+            f"median cosine between facing and travel is {median:.2f}, "
+            f"{counts.sum() / motion.fps:.1f} s of travel",
+            where="root",
+            value=median,
+            limit=config.min_facing,
+        )
+    ]
 
 
 def check_movement(motion: Motion) -> Checked:

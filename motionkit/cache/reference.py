@@ -180,15 +180,7 @@ def build_reference(
     Raises:
         InputError: the clip, the robot and the identity do not belong together.
     """
-    if clip.robot != robot.name or identity.robot_sha256 != robot.sha256:
-        raise InputError(
-            f"the clip is of {clip.robot} and its identity of {identity.robot} "
-            f"({identity.robot_sha256[:8]}), the robot is {robot.name} ({robot.sha256[:8]})",
-            where=clip.name,
-        )
-    if clip.qpos.shape[1] != 7 + robot.num_joints:
-        raise InputError(f"qpos has {clip.qpos.shape[1]} columns, {robot.name} has "
-                         f"{7 + robot.num_joints}", where=clip.name)  # fmt: skip
+    _require_match(clip, robot, identity)
     qpos = clip.qpos.astype(np.float32)
     qpos[:, 3:7] = _one_hemisphere(qpos[:, 3:7])
     arrays = {"qpos": qpos, **derive(robot, qpos, clip.fps)}
@@ -213,6 +205,18 @@ def build_reference(
         provenance=plain,
         **{name: array.astype(np.float32) for name, array in arrays.items()},
     )
+
+
+def _require_match(clip: RobotClip, robot: Robot, identity: CacheIdentity) -> None:
+    if clip.robot != robot.name or identity.robot_sha256 != robot.sha256:
+        raise InputError(
+            f"the clip is of {clip.robot} and its identity of {identity.robot} "
+            f"({identity.robot_sha256[:8]}), the robot is {robot.name} ({robot.sha256[:8]})",
+            where=clip.name,
+        )
+    if clip.qpos.shape[1] != 7 + robot.num_joints:
+        raise InputError(f"qpos has {clip.qpos.shape[1]} columns, {robot.name} has "
+                         f"{7 + robot.num_joints}", where=clip.name)  # fmt: skip
 
 
 def derive(robot: Robot, qpos: Float[Array, "T nq"], fps: float) -> dict[str, Array]:
