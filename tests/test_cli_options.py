@@ -23,16 +23,19 @@ class Stage:
     """Every kind of field that a stage may have."""
 
     gain: float = _knob(1.5, "a gain", unit="1/s", source="a paper")
-    cap: float | None = _knob(None, "a cap", advanced=True)
+    cap: float | None = _knob(None, "a cap")
     rounds: int = _knob(3, "rounds")
     keen: bool = _knob(False, "be keen")
     mode: Literal["slow", "fast"] = _knob("slow", "the mode")
     model: Path | None = _knob(None, "a file")  # noqa: RUF009
     title: str = _knob("none such", "a title")
-    given: int = _knob(0, "set by the command")
 
 
-STAGE = Knobs("stage", f"{__name__}:Stage", hidden=("given",))
+STAGE = Knobs(
+    "stage",
+    f"{__name__}:Stage",
+    basic=("gain", "rounds", "keen", "mode", "model", "title"),
+)
 
 
 def _flags(*arguments: str) -> dict[str, Any]:
@@ -44,9 +47,8 @@ def _flags(*arguments: str) -> dict[str, Any]:
 def test_every_kind_of_field_becomes_a_flag_of_its_type() -> None:
     flags = _flags("--gain", "2", "--cap", "-1e3", "--rounds", "7", "--keen", "--mode", "fast",
                    "--model", "a/b.npz", "--title", "T")  # fmt: skip
-    expected = Stage(2.0, -1e3, 7, True, "fast", Path("a/b.npz"), "T", 9)
-    assert resolve(STAGE, flags, {}, given=9) == expected
-    assert "knob_stage_given" not in flags
+    expected = Stage(2.0, -1e3, 7, True, "fast", Path("a/b.npz"), "T")
+    assert resolve(STAGE, flags, {}) == expected
 
 
 def test_without_flags_every_value_is_the_default() -> None:
@@ -75,7 +77,6 @@ def test_help_says_unit_default_and_what_is_advanced() -> None:
     assert "--gain NUMBER" in plain and "a gain [1/s]  (default: 1.5)" in plain
     assert "--keen / --no-keen" in plain and "--mode [slow|fast]" in plain
     assert "--cap NUMBER" in advanced and "--cap" not in plain
-    assert "--given" not in text
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,6 @@ def test_help_says_unit_default_and_what_is_advanced() -> None:
         ("[stage]\nroundz = 2", "[stage]: unknown key: roundz", "did you mean rounds?"),
         ("[stag]\nrounds = 2", "unknown table: stag", "did you mean stage?"),
         ("rounds = 2", "unknown key outside a table: rounds", "put it below [stage]"),
-        ("[stage]\ngiven = 2", "[stage]: unknown key: given", "did you mean"),
         ("[stage\n", "not valid TOML", ""),
     ],
 )
@@ -121,3 +121,10 @@ def test_a_whole_number_will_do_for_a_float(tmp_path: Path) -> None:
 def test_a_robot_profile_with_an_unknown_key_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"robot profile: \[stage\]: unknown key: gian"):
         resolve(STAGE, {}, {}, {"stage": {"gian": 1.0}})
+
+
+def test_the_fields_called_basic_exist() -> None:
+    from motionkit.cli.stages import STAGES
+
+    for stage in STAGES:
+        assert set(stage.basic or ()) <= {field.name for field in stage.fields()}

@@ -1,10 +1,9 @@
 """Options made from the knobs of a stage, and the one order in which they are resolved.
 
-A stage declares its knobs once, as fields of a frozen dataclass with ``help``, ``unit``,
-``source`` and perhaps ``advanced`` in their metadata. From
-those come the flags, their help, the keys of ``--config FILE.toml`` and ``docs/cli.md``. A value
-is looked for in this order: flag, config file, the robot's profile (a table of the same name),
-default.
+A stage declares its knobs once, as fields of a frozen dataclass with ``help``, ``unit`` and
+``source`` in their metadata. From those come the flags, their help, the keys of ``--config
+FILE.toml`` and ``docs/cli.md``. A value is looked for in this order: flag, config file, the
+robot's profile (a table of the same name), default.
 """
 
 import difflib
@@ -30,8 +29,8 @@ class Knobs:
     """Name of the table: ``[table]`` in the config file and in a robot's profile."""
     address: str
     """``module:Class``, imported only when the options are needed."""
-    hidden: tuple[str, ...] = ()
-    """Fields that the command sets itself."""
+    basic: tuple[str, ...] | None = None
+    """Fields for everyone, the others being listed as advanced; absent: all."""
     renamed: tuple[tuple[str, str], ...] = ()
     """(field, flag) where the field's own name means another thing on the command line."""
 
@@ -41,8 +40,8 @@ class Knobs:
         return getattr(importlib.import_module(module), name)
 
     def fields(self) -> list[Field[Any]]:
-        """The fields that become flags and keys."""
-        return [f for f in fields(self.load()) if f.name not in self.hidden]
+        """The fields, each of which becomes a flag and a key."""
+        return list(fields(self.load()))
 
 
 class KnobOption(click.Option):
@@ -77,7 +76,8 @@ class KnobCommand(click.Command):
         """The options of the command, then a section a stage, then what is advanced."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
         for param in self.get_params(ctx):
-            if (record := param.get_help_record(ctx)) is None:
+            record = param.get_help_record(ctx)
+            if record is None or isinstance(param, click.Argument):
                 continue
             title = "Options"
             if isinstance(param, KnobOption):
@@ -102,9 +102,11 @@ def _option(field: Field[Any], knobs: Knobs) -> KnobOption:
         type=None if annotation is bool else _click_type(annotation),
         default=None,
         help=meaning + shown,
-        metavar=None if annotation is bool or _choices(annotation) else _metavar(annotation),
+        metavar=None
+        if annotation is bool or _choices(annotation)
+        else meta.get("metavar", _metavar(annotation)),
     )
-    option.advanced = bool(meta.get("advanced", False))
+    option.advanced = knobs.basic is not None and field.name not in knobs.basic
     option.table = knobs.table
     option.documented = (meaning, default, str(meta.get("source", "")))
     return option
@@ -153,6 +155,8 @@ def _say_default(field: Field[Any]) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
     return "none" if value is None else str(value)
 
 
@@ -214,7 +218,6 @@ def resolve(
     flags: Mapping[str, Any],
     config: Mapping[str, Mapping[str, Any]],
     profile: Mapping[str, Any] | None = None,
-    **given: Any,
 ) -> Any:
     """The stage's configuration: flag before config file before robot profile before default.
 
@@ -223,14 +226,13 @@ def resolve(
         flags: what click collected.
         config: what :func:`read_config` returned.
         profile: the robot's profile, whose table of the stage's name counts if it has one.
-        **given: values of hidden fields.
 
     Raises:
         ConfigError: an unknown key in the profile, or a value of the wrong type or range.
     """
     cls = knobs.load()
     own = _convert_table(knobs, (profile or {}).get(knobs.table, {}), "robot profile")
-    values = {**given, **own, **config.get(knobs.table, {})}
+    values = {**own, **config.get(knobs.table, {})}
     names = [f.name for f in knobs.fields()]
     for name in names:
         if (flag := flags.get(_destination(knobs, name))) is not None:

@@ -2,7 +2,7 @@
 
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from motionkit.cli.batch import Ended
 from motionkit.cli.console import has_colour, is_terminal, paint, say
@@ -26,7 +26,7 @@ class BatchTalk:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "BatchTalk":
         """Start the bar, where there is a terminal and more than one clip."""
         if self._total > 1 and is_terminal(sys.stderr):
             from rich.console import Console

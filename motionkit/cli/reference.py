@@ -29,6 +29,30 @@ the robot's profile, default. In the file, `--max-iterations 50` of the table `[
 [retarget]
 max_iterations = 50
 ```
+
+A key that is no setting is refused, with the nearest that is.
+
+## How a clip of a batch ends
+
+| word | where it is | what it means |
+|---|---|---|
+| `written` | in the cache | The solver accepted it. Findings of the audit stand beside it; one of severity `error` is printed as `flaw` and makes the command exit with 1. |
+| `rejected` | not in the cache | The solver did not converge, or a limit or budget is exceeded. The same settings would reject it again, so it is not solved again without `--overwrite`. |
+| `failed` | not in the cache | It could not be read, or something broke. It is tried again. |
+
+For each clip a batch writes `DIR/clips/NAME.jsonl`: its findings, its figures, and last a line of
+kind `ended` with one of these words and the fingerprint of source and settings; then, for a clip
+that was accepted, its shard `DIR/NAME.safetensors`; then, with `--picture`,
+`DIR/pictures/NAME.png`. Each appears whole or not at all. `DIR/audit.jsonl` is put together from
+the first kind of file at the end of every run. So a batch that is killed at any instant goes on
+where it was when the command is given again, and several machines may each do a `--shard` of it
+into one folder.
+
+A file that is named is called by its stem; one that is found in a folder by its path below that
+folder, with `__` between folders. Two files that would have one name are refused before any work.
+The person is found in the whole clip, which is then cut (`--frames`) and brought to the rate of the
+cache (`--fps`). One clip runs in the process of the command; more run in processes of their own, so
+that a crash inside a library costs one clip.
 """
 
 

@@ -125,7 +125,8 @@ def run(
     todo = [job for job in jobs if job.name not in known]
     say(_opening(len(jobs), list(known.values()), len(todo)))
     if dry_run:
-        for job in sorted(todo, key=lambda job: job.name):
+        todo.sort(key=lambda job: job.name)
+        for job in todo:
             say(f"  would solve {job.name} ({job.path})")
         return sorted(known.values(), key=lambda end: end.clip), todo
     batch.remove_leftovers(settings.out)

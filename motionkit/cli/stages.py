@@ -18,9 +18,11 @@ class ClipConfig:
     """Rate of the references [1/s]."""
     frames: str | None = field(
         default=None,
-        metadata={"help": "half-open interval A:B of the source's frames; either end may be left "
-                  "out"},
-    )  # fmt: skip
+        metadata={
+            "metavar": "A:B",
+            "help": "half-open interval of the source's frames; either end may be left out",
+        },
+    )
     """Interval of the source's frames; absent: all."""
 
     def __post_init__(self) -> None:
@@ -33,10 +35,17 @@ class ClipConfig:
 READ = Knobs("read", "motionkit.formats:ReadOptions", renamed=(("fps", "--source-fps"),))
 """What the user knows better than a file."""
 
+# fmt: off
 STAGES = (
     Knobs("clip", "motionkit.cli.stages:ClipConfig"),
     READ,
     Knobs("human", "motionkit.human:HumanConfig"),
-    Knobs("retarget", "motionkit.retarget:RetargetConfig"),
+    Knobs(
+        "retarget",
+        "motionkit.retarget:RetargetConfig",
+        basic=("solver", "coordinates", "root", "max_joint_velocity", "max_joint_acceleration",
+               "allow_motion_budget_exceedance", "max_iterations"),
+    ),
 )
+# fmt: on
 """Every setting that shapes a cache."""
