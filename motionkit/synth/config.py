@@ -7,9 +7,7 @@ import numpy as np
 
 from motionkit.errors import ConfigError
 
-Kind = Literal["walk", "run", "turn", "squat", "arms"]
-
-_SPEEDS = {"walk": (0.4, 2.0), "turn": (0.4, 2.0), "run": (2.0, 4.5)}  # [m/s] at 1.75 m
+_SPEEDS = {"walk": (0.8, 1.5), "turn": (0.8, 1.5), "run": (2.0, 3.0)}  # [m/s] at 1.75 m
 _STATURES = (1.2, 2.2)  # [m]
 _MAX_TURN_RATE = {"walk": 1.0, "turn": 1.0, "run": 0.6}  # [rad/s]
 _MAX_FRAMES = 1_000_000
@@ -27,7 +25,7 @@ def _knob(default: Any, help: str, unit: str = "", source: str = "") -> Any:
 class SynthConfig:
     """Settings of :func:`motionkit.synth.synthesize`."""
 
-    kind: Kind = _knob("walk", "what the person does")
+    kind: Literal["walk", "run", "turn", "squat", "arms"] = _knob("walk", "what the person does")
     """Walk or run straight, walk along an arc, squat, or move the arms while standing."""
     seed: int = _knob(0, "draws speed, cadence, amplitudes and phase within published ranges")
     """Of the random generator; the same seed gives the same motion."""
@@ -63,8 +61,10 @@ class SynthConfig:
         if self.kind not in _SPEEDS:
             for name in ("speed", "turn_rate"):
                 if getattr(self, name) is not None:
-                    raise ConfigError(f"{name} has no meaning for {self.kind}",
-                                      help=f"leave it out, or choose {', '.join(_SPEEDS)}")  # fmt: skip
+                    raise ConfigError(
+                        f"{name} has no meaning for {self.kind}",
+                        help=f"leave it out, or choose {', '.join(_SPEEDS)}",
+                    )
             return
         if self.speed is not None:
             pace = np.sqrt(self.stature / REFERENCE_STATURE)

@@ -42,7 +42,7 @@ Array = np.ndarray
 _GRAVITY = 9.81  # [m/s²]
 _DENSE = 512  # samples a stride when the height of the pelvis is found
 _PATH_LEAN = 1.0  # share of the lean that balances the centripetal acceleration
-_TOES_BACK = 0.7  # of the swing, until the toes are in line with the foot again
+_TOES_BACK = 0.8  # of the swing, until the toes are in line with the foot again
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,9 @@ def walking(config: SynthConfig, rng: np.random.Generator) -> Style:
     JOSPT 26 (1997).
     """
     pace = np.sqrt(config.stature / REFERENCE_STATURE)
-    speed, turn_rate = _course(config, rng, preferred=(1.15, 1.4), pace=pace)
-    ratio = 0.0064 * 60.0 * rng.uniform(0.95, 1.05) * (config.stature / REFERENCE_STATURE)
-    steps = np.sqrt(speed * 60.0 / ratio * 60.0) / 60.0  # a second
+    speed, turn_rate = _course(config, rng, preferred=(1.1, 1.35), pace=pace)
+    ratio = 0.0064 * 60.0 * rng.uniform(0.95, 1.05) * pace**3  # a length times a time
+    steps = np.sqrt(speed / ratio)  # a second
     duty = rng.uniform(0.595, 0.61)
     quick = speed / (1.3 * pace)
     return Style(
@@ -121,9 +121,10 @@ def walking(config: SynthConfig, rng: np.random.Generator) -> Style:
         strike=rng.uniform(0.34, 0.40) * min(quick, 1.0),
         toe_off=rng.uniform(0.90, 0.97) * min(quick, 1.0) ** 0.5, toe_off_rate=7.0,
         middle=rng.uniform(0.45, 0.53), middle_rate=-4.3,
-        toe_lift=rng.uniform(0.018, 0.022), toe_lift_rate=-0.03,
+        toe_lift=rng.uniform(0.020, 0.024) + 0.01 * max(1.0 - quick, 0.0), toe_lift_rate=-0.04,
         toe_out=rng.uniform(0.08, 0.15), width=rng.uniform(0.05, 0.065),
-        knee=rng.uniform(0.24, 0.27), rise=rng.uniform(0.016, 0.020) * quick * pace**2,
+        knee=rng.uniform(0.24, 0.27) + 0.7 * max(quick - 1.0, 0.0),
+        rise=rng.uniform(0.016, 0.020) * quick * pace**2,
         rise_phase=0.04, sway=rng.uniform(0.017, 0.022) * pace**2,
         pelvis=(rng.uniform(0.06, 0.09), rng.uniform(0.05, 0.075), rng.uniform(0.02, 0.06)),
         chest=(rng.uniform(0.05, 0.09), rng.uniform(0.01, 0.02), rng.uniform(0.02, 0.06)),
@@ -141,7 +142,7 @@ def running(config: SynthConfig, rng: np.random.Generator) -> Style:
     landing", J. Exp. Biol. 218 (2015).
     """
     pace = np.sqrt(config.stature / REFERENCE_STATURE)
-    speed, turn_rate = _course(config, rng, preferred=(2.5, 2.9), pace=pace)
+    speed, turn_rate = _course(config, rng, preferred=(2.3, 2.7), pace=pace)
     period = 60.0 / rng.uniform(80.0, 90.0) * pace
     duty = rng.uniform(0.335, 0.35)
     bounce = _GRAVITY / (4.0 * np.pi / period) ** 2  # at its top the hips fall with gravity
@@ -152,7 +153,8 @@ def running(config: SynthConfig, rng: np.random.Generator) -> Style:
         middle=rng.uniform(0.72, 0.80), middle_rate=-6.8,
         toe_lift=rng.uniform(0.064, 0.070), toe_lift_rate=-0.27,
         toe_out=rng.uniform(0.08, 0.15), width=rng.uniform(0.025, 0.035),
-        knee=rng.uniform(0.38, 0.42), rise=rng.uniform(0.85, 0.95) * bounce,
+        knee=rng.uniform(0.38, 0.42) + 0.7 * max(speed / (2.5 * pace) - 1.0, 0.0),
+        rise=rng.uniform(0.85, 0.95) * bounce,
         rise_phase=0.5 * duty + 0.04, sway=rng.uniform(0.008, 0.012) * pace**2,
         pelvis=(rng.uniform(0.06, 0.09), rng.uniform(0.06, 0.08), rng.uniform(0.12, 0.16)),
         chest=(rng.uniform(0.12, 0.17), rng.uniform(0.01, 0.03), rng.uniform(0.12, 0.16)),
@@ -194,9 +196,7 @@ def plan_gait(time: Float[Array, "T"], style: Style, body: Body) -> Plan:
 
 def _plan(time: Float[Array, "T"], style: Style, body: Body, height: float) -> Plan:
     phase = style.start + time / style.period
-    feet = tuple(
-        _foot(phase + (0.5 if sign < 0 else 0.0), style, body, sign) for _, sign in SIDES
-    )
+    feet = tuple(_foot(phase + (0.5 if sign < 0 else 0.0), style, body, sign) for _, sign in SIDES)
     arms = tuple(_arm(phase + (0.5 if sign < 0 else 0.0), style) for _, sign in SIDES)
     return Plan(_trunk(time, phase, style, height), feet, arms)  # pyright: ignore[reportArgumentType]
 
@@ -315,9 +315,7 @@ class _Sole:
         x, _, z = self._toe if toe else self._heel
         c, s = np.cos(angle), np.sin(angle)
         slope, bend = x * s - z * c, x * c + z * s
-        return np.stack(
-            [x - x * c - z * s, slope * rate, bend * rate**2 + slope * acceleration]
-        )
+        return np.stack([x - x * c - z * s, slope * rate, bend * rate**2 + slope * acceleration])
 
     def height(self, f: Float[Array, "T"], pitch: Float[Array, "T"], style: Style) -> Array:
         """Height of the ankle [m] at phases ``f``."""
@@ -334,7 +332,10 @@ class _Sole:
         heel = self._toe_height + lift + x * s - z * c
         heel_rate = toe_rate + slope * rate
         heel_acceleration = bend * rate**2 + slope * acceleration
-        toe_path = [Knot(style.duty, self._toe_height), Knot(half, self._toe_height + lift, toe_rate)]
+        toe_path = [
+            Knot(style.duty, self._toe_height),
+            Knot(half, self._toe_height + lift, toe_rate),
+        ]
         heel_path = [Knot(half, heel, heel_rate, heel_acceleration), Knot(1.0, 0.0)]
         c, s = np.cos(pitch), np.sin(pitch)
         over_toe, over_heel = toe_x * s - toe_z * c, heel_x * s - heel_z * c

@@ -40,7 +40,9 @@ def pose_body(plan: Plan, body: Body) -> tuple[Float[Array, "T 52 3"], Float[Arr
 
 def hips_centre(body: Body) -> Float[Array, "3"]:
     """Midpoint of the hip joints from the pelvis joint, in the T-pose [m]."""
-    return 0.5 * sum(body.rest_pos[SMPLH_JOINTS.index(f"{side}_hip")] for side, _ in SIDES)
+    return 0.5 * (
+        rest_offset(body, "pelvis", "left_hip") + rest_offset(body, "pelvis", "right_hip")
+    )
 
 
 def rest_offset(body: Body, start: str, stop: str) -> Float[Array, "3"]:

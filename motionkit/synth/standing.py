@@ -11,7 +11,7 @@ from jaxtyping import Float
 from motionkit.human.body import Body
 from motionkit.synth.curves import step
 from motionkit.synth.legs import leg_length
-from motionkit.synth.plan import SIDES, ArmPlan, FootPlan, Plan, TrunkPlan, forward
+from motionkit.synth.plan import SIDES, ArmPlan, FootPlan, Plan, TrunkPlan
 from motionkit.synth.pose import hip_pos, rest_offset
 
 Array = np.ndarray
@@ -111,9 +111,7 @@ def _turn(time: Float[Array, "T"], each: float, index: int) -> Float[Array, "T"]
     return rising - falling
 
 
-def _planted(
-    frames: int, body: Body, width: float, toe_out: float
-) -> tuple[FootPlan, FootPlan]:
+def _planted(frames: int, body: Body, width: float, toe_out: float) -> tuple[FootPlan, FootPlan]:
     """Both feet flat on the ground, ``width`` [statures] apart."""
     still = np.zeros(frames)
     always = np.ones(frames, dtype=bool)
@@ -121,7 +119,9 @@ def _planted(
     for _, sign in SIDES:
         place = np.array([0.0, 0.5 * sign * width * body.stature, body.ankle_height])
         feet.append(
-            FootPlan(np.tile(place, (frames, 1)), still + sign * toe_out, still, still, always, always)
+            FootPlan(
+                np.tile(place, (frames, 1)), still + sign * toe_out, still, still, always, always
+            )
         )
     return feet[0], feet[1]
 
