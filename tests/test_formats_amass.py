@@ -97,7 +97,7 @@ def test_rates_that_disagree_are_named_and_the_user_decides(tmp_path):
     path = save(tmp_path, values)
     with pytest.raises(InputError, match="mocap_framerate 120, mocap_frame_rate 60") as caught:
         read_clip(path)
-    assert caught.value.help == "give the rate with --fps"
+    assert caught.value.help == "give the rate with --source-fps"
     assert read_clip(path, ReadOptions(fps=60)).fps == 60.0
     assert read_clip(save(tmp_path, fields(mocap_frame_rate=120.0001))).fps == 120.0
 

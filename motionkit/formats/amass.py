@@ -263,14 +263,14 @@ def _rate(npz: Npz, frames: int, options: ReadOptions) -> tuple[float, list[Note
             raise npz.source.error(
                 f"no rate is stated (keys: {', '.join(npz.keys[:12])})",
                 field="mocap_framerate",
-                help="give the rate with --fps",
+                help="give the rate with --source-fps",
             )
         return settle_rate(npz.source, np.nan, options, field="mocap_framerate", said="(absent)")
     first, *others = found.values()
     agree = all(abs(other - first) <= RATE_AGREEMENT * abs(first) for other in others)
     if options.fps is None and not agree:
         raise npz.source.error(
-            f"rates disagree: {said}", field=next(iter(found)), help="give the rate with --fps"
+            f"rates disagree: {said}", field=next(iter(found)), help="give the rate with --source-fps"
         )
     key, rate = next(iter(found.items()))
     fps, notes = settle_rate(npz.source, rate, options, field=key, said=f"{rate:.17g}")

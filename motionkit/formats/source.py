@@ -144,7 +144,7 @@ def settle_rate(
         raise source.error(
             f"{said} gives no usable rate, expected {low:g} to {high:g} frames a second",
             field=field,
-            help="give the rate with --fps",
+            help="give the rate with --source-fps",
         )
     written = said if field == "Frame Time" else None
     sane = sane_rate(rate, frame_time=written)
