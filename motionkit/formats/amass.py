@@ -270,7 +270,9 @@ def _rate(npz: Npz, frames: int, options: ReadOptions) -> tuple[float, list[Note
     agree = all(abs(other - first) <= RATE_AGREEMENT * abs(first) for other in others)
     if options.fps is None and not agree:
         raise npz.source.error(
-            f"rates disagree: {said}", field=next(iter(found)), help="give the rate with --source-fps"
+            f"rates disagree: {said}",
+            field=next(iter(found)),
+            help="give the rate with --source-fps",
         )
     key, rate = next(iter(found.items()))
     fps, notes = settle_rate(npz.source, rate, options, field=key, said=f"{rate:.17g}")
