@@ -199,3 +199,19 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "dumb")
     assert paint("x", "red", Terminal()) == "x"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(("variable", "coloured"), [("", True), ("1", False)])
+def test_an_error_is_coloured_on_a_terminal_only(variable: str, coloured: bool) -> None:
+    import pty
+
+    command = [sys.executable, "-m", "motionkit.cli", "retrget"]
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": variable}
+    ours, theirs = pty.openpty()
+    subprocess.run(command, stderr=theirs, env=environment, check=False)
+    os.close(theirs)
+    assert (b"\x1b[31merror:" in os.read(ours, 4096)) is coloured
+    os.close(ours)
+    piped = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert b"\x1b" not in piped.stderr and piped.returncode == 2

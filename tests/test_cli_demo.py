@@ -1,0 +1,32 @@
+"""The demo goes the whole way, and does not go it twice."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from motionkit.cli.console import main
+
+
+@pytest.mark.slow
+def test_the_demo_goes_the_whole_way_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "demo"
+    assert main(["demo", "--out", str(out), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert first["clip"]["status"] == "written" and first["clip"]["errors"] == []
+    for path in first["files"].values():
+        assert Path(path).exists()
+    shard = out / "synthetic_walk.safetensors"
+    made = shard.stat().st_mtime_ns
+    assert main(["demo", "--out", str(out), "--json"]) == 0
+    assert "1 already done, 0 to solve" in (captured := capsys.readouterr()).err
+    assert json.loads(captured.out)["clip"] == first["clip"]
+    assert shard.stat().st_mtime_ns == made
+
+
+def test_a_dry_demo_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--out", str(tmp_path / "demo"), "--dry-run"]) == 0
+    assert capsys.readouterr().err.count("would write") == 4
+    assert not (tmp_path / "demo").exists()
