@@ -36,10 +36,11 @@ CHECKS: dict[str, Check] = {
     "MK101": Check(
         "rate-recovered", "info", "The file's rate lost digits and was taken for a usual one",
         "a frame time such as 0.033333 s stands for 30 frames a second; a drift of 0.01% would "
-        "make loops and lengths wrong", "give the rate with --fps if it was meant literally"),
+        "make loops and lengths wrong",
+        "give the rate with --source-fps if it was meant literally"),
     "MK102": Check(
         "rate-given", "info", "The rate was given by the user in place of the file's",
-        "all speeds follow from it", "leave --fps of the reader out to use the file's"),
+        "all speeds follow from it", "leave --source-fps out to use the file's"),
     "MK103": Check(
         "unit-inferred", "info", "The unit of the file was inferred from the length of the limbs",
         "BVH files do not state their unit; a wrong one scales the motion",
@@ -72,7 +73,7 @@ CHECKS: dict[str, Check] = {
         "none needed if the height looks right"),
     "MK111": Check(
         "rate-ambiguous", "warning", "The digits of the frame time fit another usual rate too",
-        "all speeds follow from it", "give the rate with --fps"),
+        "all speeds follow from it", "give the rate with --source-fps"),
     "MK112": Check(
         "floor-offset", "info", "The lowest joint stays away from height zero",
         "the retargeter moves the ground there; on stairs or platforms that is wrong",
@@ -84,6 +85,10 @@ CHECKS: dict[str, Check] = {
     "MK114": Check(
         "stature-odd", "warning", "The limbs are those of no human stature",
         "a wrong unit or a scaled character", "give the unit with --scale"),
+    "MK115": Check(
+        "roles-by-shape", "warning", "Joint names tell no body; roles and sides come from the "
+        "skeleton's shape", "a wrong side or joint would be retargeted as it was found",
+        "look at the picture, or rename the joints"),
     "MK120": Check(
         "no-fingers", "info", "The file has no fingers; hands are at rest",
         "finger landmarks are not observed", "none needed for robots without fingers"),
@@ -92,7 +97,7 @@ CHECKS: dict[str, Check] = {
         "no robot part follows them", "none needed"),
     "MK122": Check(
         "length-disagrees", "warning", "The file's stated duration is not frames over rate",
-        "either the rate or the number of frames is wrong", "give the rate with --fps"),
+        "either the rate or the number of frames is wrong", "give the rate with --source-fps"),
     "MK123": Check(
         "no-shape", "info", "The file has no usable shape coefficients",
         "the mean shape stands in, with other limb lengths", "add betas to the file"),
@@ -237,7 +242,7 @@ CHECKS: dict[str, Check] = {
         "min_seconds"),
     "MK403": Check(
         "rate-odd", "warning", "The rate is implausible",
-        "speeds are wrong by the same factor", "give the rate with --fps"),
+        "speeds are wrong by the same factor", "give the rate with --source-fps"),
     "MK404": Check(
         "velocity-mismatch", "error", "Stored velocities are not differences of the stored poses",
         "another rate, another point of the body or another frame was meant",

@@ -18,6 +18,7 @@ from motionkit.formats import bvh_text, world
 from motionkit.formats.bvh_text import BvhText, Joint
 from motionkit.formats.roles import find_roles, missing_roles
 from motionkit.formats.source import ReadOptions, Source, UpAxis, settle_rate
+from motionkit.formats.topology import find_roles_by_shape
 from motionkit.formats.writers import find_writer
 
 Array = np.ndarray
@@ -108,6 +109,10 @@ def _pick_body(
         clip, notes = _skeleton(source, text, tree, fps, options)
         pos = world.sample_positions(clip)
         roles = find_roles(clip.joint_names, clip.parents, pos)
+        if missing_roles(roles) and (shape := find_roles_by_shape(clip.parents, pos)):
+            roles = shape
+            said = "names do not tell a body; roles and sides were found by the skeleton's shape"
+            notes.append(Note("MK115", said))
         bodies.append((_Body(clip, pos, roles, np.array(text.joints[tree[0]].offset)), notes))
     people = [each for each in bodies if not missing_roles(each[0].roles)]
     if len(people) > 1:

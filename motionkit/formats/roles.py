@@ -146,7 +146,7 @@ def _add_trunk(roles: dict[str, int], tree: _Tree, hints: list[Hint]) -> None:
     above = necks or trunk[cut:]
     if above:
         roles["neck"] = above[0]
-    roles |= _spread_spine(spine)
+    roles |= spread_spine(spine)
 
 
 def _between(tree: _Tree, pelvis: int, head: int) -> list[int]:
@@ -156,7 +156,7 @@ def _between(tree: _Tree, pelvis: int, head: int) -> list[int]:
     return chain[: chain.index(meet)][::-1] if meet in chain else []
 
 
-def _spread_spine(spine: list[int]) -> dict[str, int]:
+def spread_spine(spine: list[int]) -> dict[str, int]:
     """The top joint of a spine carries the arms, so it is spine3; others spread below it."""
     if not spine:
         return {}
