@@ -142,7 +142,7 @@ def test_motion_does_not_depend_on_the_rate(kind):
 def test_motion_has_continuous_accelerations(kind):
     """A step in acceleration doubles the third difference quotient when the rate doubles."""
     jerk = []
-    for fps in (500.0, 1000.0, 2000.0):
+    for fps in (250.0, 500.0, 1000.0):
         motion = synthesize(SynthConfig(kind, seed=4, fps=fps, seconds=1.5))
         third = np.diff(motion.clip.landmark_pos_w, n=3, axis=0) * fps**3
         jerk.append(np.abs(third).max())
@@ -240,7 +240,7 @@ def test_standing_person_is_balanced(kind, seed):
     )
     feet = ground_points(motion)
     assert (center[:, 0] > feet[..., 0].min() + 0.02).all()
-    assert (center[:, 0] < feet[:, [2, 6], 0].max() + 0.02).all()  # toe bases
+    assert (center[:, 0] < feet[:, [2, 6], 0].max()).all()  # toe bases
     assert np.abs(center[:, 1]).max() < 0.05
     assert motion.contact.all()
 
@@ -275,7 +275,7 @@ def test_leg_meets_its_ankle_with_the_knee_axis_across():
         thigh, shank = rng.normal([0, 0, -0.4], 0.03), rng.normal([0, 0, -0.4], 0.03)
         reach = rng.normal(size=(40, 3)) * [0.3, 0.1, 0.3] + [0.0, 0.0, -0.4]
         length = np.linalg.norm(reach, axis=-1, keepdims=True)
-        reach *= np.clip(length, 0.3, 0.72) / length
+        reach *= np.clip(length, 0.3, 0.9 * np.linalg.norm([thigh, shank], axis=-1).sum()) / length
         lateral = rng.normal([0, 1, 0], 0.1, size=(40, 3))
         lateral /= np.linalg.norm(lateral, axis=-1, keepdims=True)
         turn, knee = solve_leg(reach, lateral, thigh, shank)
@@ -283,7 +283,7 @@ def test_leg_meets_its_ankle_with_the_knee_axis_across():
         found = rotation.rotate(turn, thigh) + rotation.rotate(bent, shank)
         np.testing.assert_allclose(found, reach, atol=1e-12)
         axis = rotation.rotate(turn, np.array([0.0, 1.0, 0.0]))
-        assert np.sum(axis * lateral, axis=-1).min() > 0.6
+        assert np.sum(axis * lateral, axis=-1).min() > 0.0
         side = np.cross(axis, lateral)  # no turn about the leg is left to bring it nearer
         assert np.abs(np.sum(side * reach, axis=-1)).max() < 1e-9
 
@@ -313,20 +313,18 @@ def test_bvh_round_trip_keeps_the_motion(tmp_path, up, unit, kind):
     assert back.fps == pytest.approx(skeleton.fps, rel=1e-6)
     assert back.provenance.up == up
     assert back.provenance.unit_scale == pytest.approx(unit)
-    # The file stands where the writer put it up to a turn about the vertical, which is none here.
+    renamed = {"y": [[0, 1, 0], [0, 0, 1], [1, 0, 0]], "z": np.eye(3)}[up]
+    axes = rotation.from_matrix(np.array(renamed, dtype=float))
+    turn = rotation.multiply(np.array(back.provenance.world_quat), axes)
+    assert np.abs(turn[1:3]).max() < 1e-12  # about the vertical only
     pos, quat = skeleton.global_pose()
     pos_back, quat_back = back.global_pose()
-    if up == "z":
-        np.testing.assert_allclose(pos_back, pos, atol=1e-6)
-        assert rotation.angle_between(quat_back, quat).max() < 1e-6
-    else:
-        turn = rotation.multiply(quat_back[0, 0], rotation.conjugate(quat[0, 0]))
-        np.testing.assert_allclose(pos_back, rotation.rotate(turn, pos), atol=1e-6)
-    ends = [
-        (tuple(back.joint_names)[p], *o)
-        for p, o in zip(back.end_parents, back.end_offsets, strict=True)
-    ]
-    assert len(ends) == 5
+    np.testing.assert_allclose(pos_back, rotation.rotate(turn, pos), atol=1e-6)
+    turned = rotation.multiply(rotation.multiply(turn, quat), rotation.conjugate(axes))
+    assert rotation.angle_between(quat_back, turned).max() < 1e-6
+    tips = rotation.rotate(axes, skeleton.end_offsets)
+    np.testing.assert_allclose(back.end_offsets, tips, atol=1e-6)
+    np.testing.assert_array_equal(back.end_parents, skeleton.end_parents)
 
 
 def test_bvh_replaces_a_file_whole_and_leaves_nothing_else(tmp_path):

@@ -130,7 +130,7 @@ def _skeleton(clip: HumanClip) -> SkeletonClip:
     )
     offsets = clip.rest_pos[order] - clip.rest_pos[parents]
     offsets[0] = 0.0
-    ends = _ends(clip)
+    ends = sorted((place[SMPLH_JOINTS.index(role)], tip) for role, tip in _ends(clip).items())
     return SkeletonClip(
         name=clip.name,
         fps=clip.fps,
@@ -141,8 +141,8 @@ def _skeleton(clip: HumanClip) -> SkeletonClip:
         joint_quat=rotation.unroll(local),
         roles={role: names[joint] for joint, role in enumerate(roles)},
         provenance=clip.provenance,
-        end_parents=np.array([place[SMPLH_JOINTS.index(role)] for role in ends]),
-        end_offsets=np.array(list(ends.values())),
+        end_parents=np.array([joint for joint, _ in ends]),
+        end_offsets=np.array([tip for _, tip in ends]),
     )
 
 

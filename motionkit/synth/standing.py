@@ -17,6 +17,7 @@ from motionkit.synth.pose import hip_pos, rest_offset
 Array = np.ndarray
 
 _KNEE = (0.09, 0.14)  # [rad] flexion of the knees when standing
+_SHANK_SHARE = 0.33  # of the knee's flexion, by which the shank leans forward in a squat
 _HIPS_AHEAD = 0.012  # [statures] of the hips before the ankles when standing
 
 
@@ -30,14 +31,14 @@ def plan_squat(time: Float[Array, "T"], rng: np.random.Generator, body: Body) ->
     down = 0.5 - 0.5 * np.cos(2.0 * np.pi * time / period)
     feet = _planted(len(time), body, width, toe_out)
     # Towards the bottom the hips go back by the part of the thigh that the shank does not bring
-    # forward: with shanks at 0.38 of the knee's flexion from the vertical.
+    # forward.
     thigh = rest_offset(body, "left_hip", "left_knee")
     shank = rest_offset(body, "left_knee", "left_ankle")
-    forth = 0.38 * deep
+    forth = _SHANK_SHARE * deep
     back = np.linalg.norm(thigh) * np.sin(deep - forth) - np.linalg.norm(shank) * np.sin(forth)
     hips_x = _HIPS_AHEAD * body.stature * (1.0 - down) - back * down
     still = np.zeros_like(time)
-    lean = 0.04 + rng.uniform(0.75, 0.85) * down
+    lean = 0.04 + rng.uniform(0.58, 0.68) * down
     trunk = TrunkPlan(
         hips_w=np.stack([hips_x, still, still], axis=-1),
         heading=still,
