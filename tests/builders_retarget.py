@@ -164,7 +164,6 @@ def random_objective(rng: np.random.Generator, robot: Robot, qpos: np.ndarray) -
         directions=directions,
         surface=robot.surface,
         ground_weight=1e4,
-        ground_tolerance=0.003,
     )
 
 
@@ -186,7 +185,6 @@ def only(objective: Objective, term: str) -> Objective:
         directions=directions,
         surface=objective.surface,
         ground_weight=objective.ground_weight if term == "ground" else 0.0,
-        ground_tolerance=objective.ground_tolerance,
     )
 
 
@@ -233,7 +231,6 @@ def tracking_problem(
         directions=Directions(none, np.zeros((0, 3)), np.zeros((0, 3, frames)), np.zeros(0)),
         surface=robot.surface,
         ground_weight=ground_weight,
-        ground_tolerance=0.003,
     )  # fmt: skip
     return Problem(objective, temporal, robot.joint_range)
 

@@ -290,7 +290,6 @@ def rail_problem(folder, target: np.ndarray, weight: float, budget: float, caps)
         directions=Directions(none, np.zeros((0, 3)), np.zeros((0, 3, frames)), np.zeros(0)),
         surface=robot.surface,
         ground_weight=0.0,
-        ground_tolerance=0.0,
     )  # fmt: skip
     zero = np.zeros(7)
     temporal = Temporal(FPS, np.zeros((7, frames)), zero, zero, zero,

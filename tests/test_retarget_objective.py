@@ -62,7 +62,7 @@ def formula(robot, objective, qpos) -> np.ndarray:
     cost += 0.5 * np.sum(limbs.weight * np.sum(error**2, axis=2), axis=1)
     b = objective.surface.body_index
     height = (pos[:, b] + rotation.rotate(quat[:, b], objective.surface.center))[..., 2]
-    depth = np.minimum(height - objective.surface.radius + objective.ground_tolerance, 0.0)
+    depth = np.minimum(height - objective.surface.radius, 0.0)
     return cost + 0.5 * objective.ground_weight * np.sum(depth**2, axis=1)
 
 
@@ -91,7 +91,7 @@ def dense_blocks(robot, objective, qpos) -> np.ndarray:
     J = at(surface.body_index, surface.center)[:, :, 2]
     b = surface.body_index
     height = (pos[:, b] + rotation.rotate(quat[:, b], surface.center))[..., 2] - surface.radius
-    weight = objective.ground_weight * (height + objective.ground_tolerance < 0)
+    weight = objective.ground_weight * (height < 0)
     return out + np.einsum("tp,tpm,tpn->tmn", weight, J, J)
 
 

@@ -40,13 +40,8 @@ class RetargetConfig:
     position_weight: float = _knob(10.0, "position of a landmark of weight 1", "1/m")
     rotation_weight: float = _knob(2.0, "orientation of a landmark of weight 1", "1/rad")
     direction_weight: float = _knob(1.0, "direction of a limb", "1/rad")
-    contact_weight: float = _knob(60.0, "distance of a sole in stance from its anchor", "1/m")
-    ground_weight: float = _knob(
-        100.0, "depth of the collision geometry below the ground, beyond the tolerance", "1/m"
-    )
-    ground_tolerance: float = _knob(
-        0.003, "depth below the ground that costs nothing, as soft contacts sink in", "m"
-    )
+    contact_weight: float = _knob(40.0, "distance of a sole in stance from its anchor", "1/m")
+    ground_weight: float = _knob(60.0, "depth of the collision geometry below the ground", "1/m")
     velocity_weight: float = _knob(0.1, "joint speed as a share of its budget")
     acceleration_weight: float = _knob(0.3, "joint acceleration as a share of its budget")
     budget_weight: float = _knob(30.0, "excess of a budget's share over its onset")
@@ -54,7 +49,7 @@ class RetargetConfig:
     root_smoothness: float = _knob(
         0.02, "acceleration of the root relative to its target's", "s^2/m"
     )
-    posture_weight: float = _knob(0.05, "distance of a joint from its rest pose", "1/rad")
+    posture_weight: float = _knob(0.1, "distance of a joint from its rest pose", "1/rad")
     initial_damping: float = _knob(0.01, "first damping of the solver")
     max_damping: float = _knob(1e12, "damping at which the solver gives up", source=_A)
     max_iterations: int = _knob(500, "cap on iterations", source=_A)

@@ -16,6 +16,8 @@ _MIN_DAMPING = 1e-9  # keeps the matrix positive definite where nothing holds an
 _GROWTH = 4.0  # of damping, where a step failed
 _FELT_DAMPING = 3.0  # about the smallest that shortens a step at all
 _FIRM_DAMPING = 1e5  # at which a frame stands still
+_BLAME = 0.1  # share of predicted decrease, and of the worst rise, that makes a rise a failure
+_TINY = np.finfo(float).tiny
 _NEGLIGIBLE = 1e-3  # share of a frame's mean predicted decrease that is noise to a gain ratio
 
 
@@ -26,20 +28,25 @@ class Damping:
         self.value = np.full(frames, config.initial_damping)
         self._window, self._max = window, config.max_damping
 
-    def gain(self, decrease: Float[Array, "T"], predicted: Float[Array, "T"]) -> Float[Array, "T"]:
-        """Actual over predicted decrease around each frame; 1 where neither is worth a thought."""
+    def judge(
+        self, decrease: Float[Array, "T"], predicted: Float[Array, "T"]
+    ) -> tuple[Float[Array, "T"], Bool[Array, "T"]]:
+        """Gain ratio around each frame, and the frames where the step failed.
+
+        It failed where the cost rose by a good share of the predicted decrease and of the worst
+        rise anywhere: frames beside a failure, and rounding, are not to blame.
+        """
         actual, hoped = (window_sum(v, self._window) for v in (decrease, predicted))
         negligible = _NEGLIGIBLE * predicted.sum() / len(predicted)
-        tiny = (np.abs(actual) < negligible) & (np.abs(hoped) < negligible)
-        return np.where(
-            tiny, 1.0, actual / np.maximum(hoped, 1e-3 * negligible + np.finfo(float).tiny)
-        )
+        gain = np.where(hoped > negligible, actual / np.maximum(hoped, negligible + _TINY), 1.0)
+        failed = (actual < -_BLAME * hoped) & (actual <= _BLAME * min(actual.min(), 0.0))
+        return gain, failed & (actual < 0)
 
-    def update(self, gain: Float[Array, "T"]) -> None:
+    def update(self, gain: Float[Array, "T"], failed: Bool[Array, "T"]) -> None:
         """After an accepted step: less where it went as predicted, more where it failed."""
         shrink = np.maximum(1 / 3, 1 - (2 * np.clip(gain, 0.0, 1.0) - 1) ** 3)
         less = np.maximum(self.value * shrink, _MIN_DAMPING)
-        self.value = np.where(gain > 0, less, self._more())
+        self.value = np.where(failed, self._more(), np.minimum(less, self._max))
 
     def fail(self, where: Bool[Array, "T"]) -> bool:
         """More damping where a step failed, and where that has stopped to matter, everywhere.
@@ -60,9 +67,10 @@ class Damping:
         """Whether a small predicted decrease means a minimum, not merely a short step.
 
         For curvature ``h`` damping hides all but ``h / (h + damping)`` of the decrease; terms of
-        weight 1 or more make ``h`` at least about 1.
+        weight 1 or more make ``h`` at least about 1. Frames trade costs with their neighbours, so
+        a single frame's decrease can be negative; those do not count against the others.
         """
-        return float(np.sum(predicted * (1.0 + self.value))) <= wanted
+        return float(np.sum(np.maximum(predicted, 0.0) * (1.0 + self.value))) <= wanted
 
 
 def window_sum(values: Float[Array, "T"], window: int) -> Float[Array, "T"]:

@@ -34,10 +34,11 @@ Array = np.ndarray
 
 _STALL = 10  # iterations whose mean decrease is held against the tolerance
 _ACTIVE = 0.3  # share of the tolerance that frames may leave unsolved while others are
+_ACTIVE_SHARE = 0.1  # of the predicted decrease that they may leave in any case
 _HALO = 0.3  # [s] to each side of an unsettled frame that is solved with it
 _MOST = 0.7  # share of the frames above which all are solved for
 _ROUNDING = 1e-14  # share of the cost that float64 cannot resolve
-_WINDOW = 0.8  # [s] to each side of a frame whose costs share a gain ratio
+_WINDOW = 0.4  # [s] to each side of a frame whose costs share a gain ratio
 _TRANSLATION_SCALE = 10.0  # damping of a metre against a radian: (1 rad / 0.3 m)²
 
 
@@ -160,11 +161,12 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
     everything = [slice(0, frames)]
     segments = everything
     history = [float(state.cost.sum())]
-    rejected, passes, outcome = 0, 0.0, Outcome.ITERATION_LIMIT
+    rejected, passes, left, outcome = 0, 0.0, 0.0, Outcome.ITERATION_LIMIT
     if not np.isfinite(history[0]):
         return Solution(state.pose, Outcome.NOT_FINITE, 0, 0, 0.0, history[0], history[0])
     while len(history) - 1 + rejected < config.max_iterations:
-        cost, wanted = history[-1], config.tolerance * history[-1]
+        cost = history[-1]
+        wanted = max(config.tolerance * cost, _ROUNDING * history[0])
         held = evaluator.held(state)
         step = system.step(state, held, damping.value, segments)
         passes += sum(at.stop - at.start for at in segments) / frames
@@ -177,22 +179,23 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
         predicted = 0.5 * np.einsum("tm,tm->t", step, shift - free)
         hoped = float(predicted.sum())
         trial = evaluator.move(state, step, segments)
-        gain = damping.gain(state.cost - trial.cost, predicted)
+        gain, failed = damping.judge(state.cost - trial.cost, predicted)
         if not trial.cost.sum() <= cost:
             rejected += 1
             if hoped <= _ROUNDING * cost:
                 outcome = Outcome.CONVERGED  # the cost cannot be lowered in float64
                 break
-            if not damping.fail(gain <= 0):
+            before = damping.value
+            if not damping.fail(failed):
                 outcome = Outcome.DAMPING_LIMIT
                 break
-            trial = evaluator.move(state, fade(gain > 0, window)[:, None] * step, segments)
+            trial = evaluator.move(state, fade(~failed, window)[:, None] * step, segments)
             if not trial.cost.sum() < cost:
                 continue
-            settled = False
+            settled, damping.value = False, before
         else:
             settled = damping.is_settled(predicted, wanted)
-            damping.update(gain)
+        damping.update(gain, failed)
         state = trial
         history.append(float(state.cost.sum()))
         stalled = len(history) > _STALL and history[-1 - _STALL] - history[-1] <= _STALL * wanted
@@ -200,10 +203,11 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
         if is_whole and (settled or stalled):
             outcome = Outcome.CONVERGED
             break
-        if settled or stalled:
+        if is_whole:
+            left = max(_ACTIVE * wanted, _ACTIVE_SHARE * hoped)
+            segments = _active(predicted, left / frames, halo) or everything
+        elif settled or stalled or hoped < left:
             segments = everything
-        elif is_whole:
-            segments = _active(predicted, _ACTIVE * wanted / frames, halo) or everything
     return Solution(
         state.pose, outcome, len(history) - 1, rejected, passes, history[0], history[-1]
     )

@@ -7,7 +7,7 @@ a direction fixed to a body, stars for targets and ``w`` for weights, half the s
     position      w (x - x*)                                  landmarks, soles in stance
     orientation   w/√2 (R e_k - R* e_k),  k = 1, 2, 3         = w |θ| for small angles θ
     direction     w (c - c*)                                  limbs
-    ground        w min(0, z - r + tolerance)                 spheres of the collision geometry
+    ground        w min(0, z - r)                             spheres of the collision geometry
 
 Every residual belongs to one body, so it acts on the tree as a wrench ``g = (τ, f)`` about the
 root position and a 6×6 weight ``I``, which sum up the tree like forces and rigid-body inertias
@@ -94,9 +94,7 @@ class Objective:
     surface: Surface
     """Collision geometry that must stay above z = 0."""
     ground_weight: float
-    """Squared weight of its depth beyond the tolerance [1/m²]."""
-    ground_tolerance: float
-    """Depth that costs nothing [m]."""
+    """Squared weight of its depth [1/m²]."""
 
 
 @dataclass(slots=True)
@@ -136,6 +134,9 @@ class Assembler:
         self._upwards = [(b, parents[b]) for b in range(len(parents) - 1, 0, -1)]
         self._joint_body = np.array(objective.tree.joint_body, dtype=np.int64)
         self._slides = np.array(objective.tree.is_slide, dtype=bool)
+        surface = objective.surface
+        # A sphere cannot touch the ground while its body's origin is higher than this.
+        self._reach = np.linalg.norm(surface.center, axis=1) + surface.radius
 
     def assemble(
         self,
@@ -224,7 +225,8 @@ class Assembler:
     ) -> Float[Array, "F"]:
         body, w = orientations.body_index, orientations.weight[:, None]
         R, target = self._kinematics.R[body], orientations.target[..., at]
-        cost = 0.5 * np.sum(w * (3.0 - np.einsum("likf,likf->lf", R, target)), axis=0)
+        error = R - target  # not 3 - trace(Rᵀ R*), which loses half the digits near zero
+        cost = 0.25 * np.sum(w * np.einsum("likf,likf->lf", error, error), axis=0)
         turn = np.zeros((len(body), 3, R.shape[-1]))
         for k in range(3):
             turn += _cross(R[:, :, k], target[:, :, k])
@@ -238,7 +240,8 @@ class Assembler:
         body, w = directions.body_index, directions.weight[:, None]
         c = np.einsum("dikf,dk->dif", self._kinematics.R[body], directions.local)
         target = directions.target[..., at]
-        cost = np.sum(w * (1.0 - np.sum(c * target, axis=1)), axis=0)
+        error = c - target
+        cost = 0.5 * np.sum(w * np.einsum("dif,dif->df", error, error), axis=0)
         loads[body, _TAU] -= _cross(c, target) * w[:, None]
         x, y, z = np.moveaxis(c, 1, 0)
         for row, value in enumerate((1 - x * x, 1 - y * y, 1 - z * z, -x * y, -x * z, -y * z)):
@@ -251,12 +254,15 @@ class Assembler:
         cost = np.zeros(x.shape[-1])
         if weight == 0 or not len(surface.radius):
             return cost
-        low = np.einsum("pkf,pk->pf", R[surface.body_index, 2], surface.center)
-        low += x[surface.body_index, 2] - surface.radius[:, None]
-        low += self._objective.ground_tolerance
-        for p in np.flatnonzero(np.any(low < 0, axis=1)):
+        lowest = x[:, 2].min(axis=1)[surface.body_index]
+        near = np.flatnonzero(lowest < self._reach)
+        body = surface.body_index[near]
+        low = np.einsum("pkf,pk->pf", R[body, 2], surface.center[near])
+        low += x[body, 2] - surface.radius[near, None]
+        for k in np.flatnonzero(np.any(low < 0, axis=1)):
+            p = near[k]
             body = surface.body_index[p]
-            depth = np.minimum(low[p], 0.0)
+            depth = np.minimum(low[k], 0.0)
             w = np.where(depth < 0, weight, 0.0)
             # The lowest point of a sphere is below its centre: the arm's x and y are the centre's.
             rx, ry = x[body, :2] - x[0, :2] + np.einsum("ikf,k->if", R[body, :2], surface.center[p])

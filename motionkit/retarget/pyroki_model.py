@@ -112,7 +112,6 @@ class Statement:
 
     def __init__(self, problem: Problem, start: Pose, root_is_free: bool) -> None:
         """State the problem for the frames of ``start``, whose root is kept if it is not free."""
-        import jax
         import jax.numpy as jnp
         import jaxls
 
@@ -147,7 +146,6 @@ class Statement:
             analyzed,
             _tangent_start_from_var_type={kind: np.int64(at) for kind, at in starts.items()},
         )
-        self._residuals = jax.jit(self._problem.compute_residual_vector)
 
     def _at(self, count: int) -> tuple[Any, Any]:
         """Roots and joints of ``count`` successive frames, for each first frame at once."""
@@ -171,11 +169,6 @@ class Statement:
         if self._root_is_free:
             values.append(jaxls.SE3Var(self._ids).with_value(jaxlie.SE3(root)))
         return jaxls.VarValues.make(values)
-
-    def cost(self, pose: Pose) -> float:
-        """The cost of a motion, as jaxls has it."""
-        residuals = self._residuals(self._values(pose))
-        return 0.5 * float(np.sum(np.square(residuals)))
 
     def improve(
         self, pose: Pose, steps: int, damping: float, max_damping: float, tolerance: float
@@ -269,7 +262,7 @@ class _Terms:
             along = jnp.einsum("dij,dj->di", R[limbs.body_index], limbs.local)
             parts.append(np.sqrt(limbs.weight)[:, None] * (along - data["direction"]))
         center = jnp.einsum("pj,pj->p", R[surface.body_index, 2], surface.center)
-        height = x[surface.body_index, 2] + center - surface.radius + objective.ground_tolerance
+        height = x[surface.body_index, 2] + center - surface.radius
         parts.append(np.sqrt(objective.ground_weight) * jnp.minimum(height, 0.0))
         y = self._history(values, roots[0], joints[0], offsets[0])
         parts.append(np.sqrt(np.delete(temporal.posture, _TURN)) * y)

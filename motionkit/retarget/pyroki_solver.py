@@ -34,6 +34,7 @@ _RIDGE = 1e-9  # keeps the matrix of our own test positive definite
 _ROUNDING = 1e-14  # share of the cost that float64 cannot resolve
 _FINER = 1e-3  # share of our tolerance at which jaxls ends a round
 _AGREEMENT = 1e-9  # relative, of the two statements of the cost
+_SAME = 1e-12  # relative, of one cost computed twice
 _TALKATIVE = ("pyroki", "jaxls")  # libraries that log on stderr by default
 
 
@@ -61,12 +62,12 @@ def solve_with_pyroki(problem: Problem, start: Pose, config: RetargetConfig) -> 
     outcome = Outcome.CONVERGED if hoped <= wanted * cost else Outcome.ITERATION_LIMIT
     with _jax_in_float64():
         statement = Statement(problem, pose, is_free)
-        assert abs(statement.cost(pose) - first) <= _AGREEMENT * first, "the two costs differ"
         while outcome is Outcome.ITERATION_LIMIT and tried < config.max_iterations:
             steps = min(_ROUND, config.max_iterations - tried)
             pose, used, history = statement.improve(
                 pose, steps, config.initial_damping, config.max_damping, _FINER * wanted
             )
+            assert abs(history[0] - cost) <= _AGREEMENT * cost, "the two statements differ"
             tried += used
             before = cost
             cost, hoped = predicted_decrease(problem, pose, is_free)
@@ -84,7 +85,7 @@ def _num_decreases(history: Float[Array, "k"], last: float) -> int:
     """Entries below all before them; ``last`` is the cost of the result, in the history or not."""
     count, best = 0, history[0]
     for cost in (*history[1:], last):
-        if cost < best * (1 - _AGREEMENT * _FINER):
+        if cost < best * (1 - _SAME):
             count, best = count + 1, cost
     return count
 

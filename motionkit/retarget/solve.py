@@ -117,7 +117,6 @@ def _problem(
         directions=_limbs(human, robot, config),
         surface=robot.surface,
         ground_weight=config.ground_weight**2,
-        ground_tolerance=config.ground_tolerance,
     )
     root_target = _root_target(targets)[0]
     unlimited, rates = np.full(6, np.inf), np.ones(n)
@@ -199,8 +198,8 @@ def _limbs(human: HumanClip, robot: Robot, config: RetargetConfig) -> Directions
             local.append(tree.pos[child] / np.linalg.norm(tree.pos[child]))
             target.append(along / length)
     if not body:
-        empty = np.zeros((0, 3))
-        return Directions(np.zeros(0, dtype=np.int64), empty, np.zeros((0, 3, 1)), np.zeros(0))
+        none, target = np.zeros((0, 3)), np.zeros((0, 3, human.num_frames))
+        return Directions(np.zeros(0, dtype=np.int64), none, target, np.zeros(0))
     return Directions(
         np.array(body),
         np.array(local),
