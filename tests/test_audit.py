@@ -80,7 +80,11 @@ def test_a_clean_walk_of_the_default_robot_has_no_finding():
         RobotClip("wave", robot.name, 30.0, qpos, np.ones((frames, 4))), robot, identity=identity,
         report={"outcome": "converged"}, provenance=PROVENANCE, target_pos_w=pos[:, marks],
         target_quat_w=quat[:, marks])  # fmt: skip
-    assert audit_reference(reference, robot).findings == ()
+    result = audit_reference(reference, robot)
+    assert result.findings == ()
+    # Soles of spheres 9 and 10 mm thick stand on the ground: heel exactly, toes to 0.5 mm.
+    assert abs(result.summary["floating"]["highest"]) < 5e-4
+    assert result.summary["penetration"]["deepest"] < 5e-4
 
 
 # What a defect of the motion must give, the motion being otherwise consistent.
@@ -262,6 +266,31 @@ def test_a_foot_inside_the_other(robot):
     assert finding.value == pytest.approx(0.04 - reference.body_pos_w[23, 3, 2], abs=1e-5)
     assert codes(reference, robot, self_collision_rate=30.0) == ["MK210"]
     assert codes(reference, robot, self_collision_rate=0.0) == []
+
+
+@pytest.mark.parametrize("depth, collides", [(0.0008, False), (0.0012, True)])
+def test_bodies_may_overlap_by_a_millimetre(robot, depth, collides):
+    def change(qpos):
+        qpos[:] = qpos[0]
+        qpos[:, joint(robot, "left_y")] = -0.2  # on top of the right foot, 40 mm high
+        qpos[:, joint(robot, "left_z")] += 0.04 - depth
+
+    reference = moved(robot, change, target_pos_w=None, target_quat_w=None, contact=None)
+    assert ("MK210" in codes(reference, robot)) == collides
+
+
+def test_a_foot_in_the_air_supports_nothing(robot):
+    def change(qpos):
+        qpos[:] = qpos[0]
+        qpos[:, 1] += 0.1  # the trunk over the left foot
+        qpos[:, [joint(robot, "left_y"), joint(robot, "right_y")]] -= 0.1
+        qpos[20:, joint(robot, "left_z")] += 0.1
+        qpos[:, joint(robot, "neck")] += 0.1 * np.sin(np.arange(121) / 10)
+
+    reference = moved(robot, change, target_pos_w=None, target_quat_w=None, contact=None)
+    finding = found(reference, robot, "MK310")
+    assert 20 <= finding.frame <= 22
+    assert codes(reference, robot) == ["MK305", "MK310"]
 
 
 def test_a_root_below_the_ground(robot):
