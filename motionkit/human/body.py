@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from motionkit.errors import ConfigError
-from motionkit.human.skeleton import ANKLE_HEIGHT, HEAD_HEIGHT, TOE_HEIGHT, embedded_rest
+from motionkit.human.skeleton import ANKLE_HEIGHT, TOE_HEIGHT, embedded_rest
 
 Array = np.ndarray
 
@@ -42,11 +42,9 @@ def embedded_body(stature: float = DEFAULT_STATURE) -> Body:
             help="give --stature in metres",
         )
     rest = embedded_rest(stature)
-    return Body(
-        rest - rest[0], ANKLE_HEIGHT * stature, TOE_HEIGHT * stature, stature, "embedded"
-    )
+    return Body(rest - rest[0], ANKLE_HEIGHT * stature, TOE_HEIGHT * stature, stature, "embedded")
 
 
-def head_share() -> float:
-    """Height of the head joint over the sole, as a fraction of stature."""
-    return HEAD_HEIGHT
+def bounded_body(stature: float) -> Body:
+    """The embedded body nearest to a measured stature [m]: it only fills in for a skeleton."""
+    return embedded_body(float(np.clip(stature, MIN_STATURE, MAX_STATURE)))

@@ -120,21 +120,20 @@ def _hand(sign: float) -> dict[str, Array]:
 
 
 def forward(
-    rest: Float[Array, "52 3"], root_pos: Float[Array, "T 3"], quat: Float[Array, "T 52 4"]
+    rest: Float[Array, "52 3"], root: Float[Array, "T 3"], quat: Float[Array, "T 52 4"]
 ) -> Float[Array, "T 52 3"]:
     """World positions of the joints [m] from their world orientations.
 
     Args:
         rest: positions in the T-pose [m].
-        root_pos: of the pelvis [m].
-        quat: orientations, identity in the T-pose.
+        root: positions of the pelvis [m].
+        quat: orientations, the identity in the T-pose.
     """
-    pos = np.empty((len(root_pos), 52, 3))
-    pos[:, 0] = root_pos
-    for joint, parent in enumerate(SMPLH_PARENTS):
-        if parent >= 0:
-            bone = rest[joint] - rest[parent]
-            pos[:, joint] = pos[:, parent] + rotation.rotate(quat[:, parent], bone)
+    pos = np.empty((len(root), len(SMPLH_JOINTS), 3))
+    pos[:, 0] = root
+    for joint, parent in enumerate(SMPLH_PARENTS[1:], start=1):
+        bone = rest[joint] - rest[parent]
+        pos[:, joint] = pos[:, parent] + rotation.rotate(quat[:, parent], bone)
     return pos
 
 
