@@ -208,7 +208,7 @@ PROFILE_ERRORS = {
     "= =": "made.xml: the profile is not valid TOML",
     "schema = 1": "made.xml: the profile lacks name, landmarks, feet",
     profile("b0", "b3", "nobody"): "no body named nobody",
-    profile("b0", "b3", "b4").replace("left_ankle", "left_paw"): "landmark b3 pairs with 'left_paw'",
+    profile("b0", "b3", "b4").replace("left_ankle", "left_paw"): "b3 pairs with 'left_paw'",
     profile("b0", "b3", "b4") + "\n[budget]\nmax_speed = 3": "unknown key in [budget]: max_speed",
     profile("b0", "b3", "b4") + "\n[budget]\nmax_velocity = 0": "joint budgets must be positive",
     profile("b0", "b3", "b4") + '\n[budget]\nmax_velocity = "fast"': "[budget] max_velocity",
