@@ -103,7 +103,7 @@ def test_a_sole_that_moves_is_not_labelled_as_planted(case):
 
 
 def test_knees_and_elbows_are_hinges_that_bend_one_way(case):
-    config, motion = case
+    _, motion = case
     local = local_quats(motion)
     for side, sign in (("left", -1.0), ("right", 1.0)):
         knee = rotation.to_rotvec(local[:, J[f"{side}_knee"]])
@@ -114,16 +114,17 @@ def test_knees_and_elbows_are_hinges_that_bend_one_way(case):
         assert np.abs(elbow[:, :2]).max() < 1e-9
         assert elbow[:, 2].min() > 0.1
         assert elbow[:, 2].max() < 2.1
-    assert config.kind in KINDS
 
 
 def test_joints_stay_within_the_robot_budgets(case):
-    _, motion = case
+    config, motion = case
     fps, local = motion.clip.fps, local_quats(motion)
     spin = rotation.to_rotvec(rotation.multiply(rotation.conjugate(local[:-1]), local[1:])) * fps
     assert np.linalg.norm(spin, axis=-1).max() < 16.0  # of 20 rad/s
-    assert np.linalg.norm(np.diff(spin, axis=0) * fps, axis=-1).max() < 320.0
-    # 300 rad/s² at 1.75 m; angles of a smaller person accelerate as its inverse stature.
+    assert np.linalg.norm(np.diff(spin, axis=0) * fps, axis=-1).max() < 300.0 * max(
+        1.0,
+        1.75 / config.stature,  # by dynamic similarity
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -140,14 +141,19 @@ def test_motion_does_not_depend_on_the_rate(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_motion_has_continuous_accelerations(kind):
-    """A step in acceleration doubles the third difference quotient when the rate doubles."""
-    jerk = []
-    for fps in (250.0, 500.0, 1000.0):
-        motion = synthesize(SynthConfig(kind, seed=4, fps=fps, seconds=1.5))
-        third = np.diff(motion.clip.landmark_pos_w, n=3, axis=0) * fps**3
-        jerk.append(np.abs(third).max())
-    assert jerk[1] < 1.3 * jerk[0]
-    assert jerk[2] < 1.3 * jerk[1]
+    """A step in acceleration doubles the third difference quotient, at its place, when frames
+    are twice as close; elsewhere the quotient hardly changes.
+    """
+    largest = []
+    for fps in (500, 1000):
+        motion = synthesize(SynthConfig(kind, seed=4, fps=float(fps), seconds=1.6))
+        third = np.abs(np.diff(motion.clip.landmark_pos_w, n=3, axis=0)).max(axis=-1) * fps**3
+        window = fps // 50  # 20 ms
+        third = third[: len(third) // window * window]
+        largest.append(third.reshape(-1, window, 52).max(axis=1))
+    coarse, fine = (each[:78] for each in largest)
+    around = np.stack([coarse[:-2], coarse[1:-1], coarse[2:]]).max(axis=0)
+    assert (fine[1:-1] < 1.25 * around + 0.02 * coarse.max()).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
