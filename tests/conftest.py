@@ -1,4 +1,4 @@
-"""What holds for every test: one BLAS thread, strict JAX, checked shapes, no network."""
+"""What holds for every test: one BLAS thread, JAX on the CPU, checked shapes, no network."""
 
 import os
 import socket
