@@ -21,7 +21,6 @@ from importlib.metadata import version  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import mink  # noqa: E402
-import mujoco  # noqa: E402
 import numpy as np  # noqa: E402
 
 from motionkit import rotation  # noqa: E402

@@ -103,7 +103,7 @@ def test_a_shard_that_cannot_be_opened_is_a_finding():
 
 
 def test_lines_are_json_with_schema_and_kind(result, tmp_path):
-    lines = [*result.as_lines(), run_line([result], version="0")]
+    lines = [*result.as_lines(), run_line(result.as_lines(), version="0")]
     path = tmp_path / "audit.jsonl"
     write_jsonl(path, lines)
     stream = io.StringIO()

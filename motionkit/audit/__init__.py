@@ -7,6 +7,7 @@ from motionkit.audit.config import AuditConfig as AuditConfig
 from motionkit.audit.findings import AUDIT_SCHEMA as AUDIT_SCHEMA
 from motionkit.audit.findings import AuditResult as AuditResult
 from motionkit.audit.findings import Finding as Finding
+from motionkit.audit.findings import json_line as json_line
 from motionkit.audit.findings import make_finding as make_finding
 from motionkit.audit.findings import run_line as run_line
 from motionkit.audit.findings import unreadable as unreadable

@@ -33,6 +33,9 @@ class Check:
 
 CHECKS: dict[str, Check] = {
     # Source: what a reader noticed.
+    "MK100": Check(
+        "clip-failed", "error", "The clip could not be read, or something broke on the way",
+        "nothing of it is in the cache", "see the message; motionkit inspect reads the file alone"),
     "MK101": Check(
         "rate-recovered", "info", "The file's rate lost digits and was taken for a usual one",
         "a frame time such as 0.033333 s stands for 30 frames a second; a drift of 0.01% would "

@@ -100,21 +100,27 @@ def unreadable(path: Path, error: MotionkitError) -> Finding:
     return make_finding(path.stem, "MK410", str(error), where=str(path), **help)
 
 
-def run_line(results: Iterable[AuditResult], **facts: Any) -> dict[str, Any]:
+def run_line(lines: Iterable[Mapping[str, Any]], **facts: Any) -> dict[str, Any]:
     """The line of a run: how many clips, and how often each number was found.
 
     Args:
-        results: of all clips.
+        lines: findings and clips, as :meth:`AuditResult.as_lines` gives them; others are not
+            counted.
         facts: versions, settings, times: JSON-able.
     """
     codes: dict[str, int] = {}
     clips = 0
-    for result in results:
-        clips += 1
-        for finding in result.findings:
-            codes[finding.code] = codes.get(finding.code, 0) + 1
+    for line in lines:
+        clips += line.get("kind") == "clip"
+        if line.get("kind") == "finding":
+            codes[line["code"]] = codes.get(line["code"], 0) + 1
     return {"schema": AUDIT_SCHEMA, "kind": "run", "clips": clips,
             "found": dict(sorted(codes.items())), **facts}  # fmt: skip
+
+
+def json_line(line: Mapping[str, Any]) -> bytes:
+    """One object as a line of JSON, its end included."""
+    return f"{json.dumps(line, ensure_ascii=False, allow_nan=False)}\n".encode()
 
 
 def write_jsonl(target: Path | TextIOBase, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -123,8 +129,8 @@ def write_jsonl(target: Path | TextIOBase, lines: Iterable[Mapping[str, Any]]) -
     Raises:
         InputError: the file cannot be written.
     """
-    text = "".join(f"{json.dumps(x, ensure_ascii=False, allow_nan=False)}\n" for x in lines)
+    text = b"".join(map(json_line, lines))
     if isinstance(target, Path):
-        replace_file(target, [text.encode()])
+        replace_file(target, [text])
     else:
-        target.write(text)
+        target.write(text.decode())

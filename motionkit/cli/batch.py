@@ -177,25 +177,32 @@ def attempt(function: Callable[[J], Attempt], job: J) -> Ended:
 
 
 def _fail(job: Job, message: str, help: str, *lines: dict[str, Any]) -> Ended:
+    from motionkit.audit import make_finding
+
     message = " ".join(message.split())
     ended = Ended(job.name, job.fingerprint, "failed", message, help, errors=(message,))
+    finding = make_finding(job.name, "MK100", message, **({"help": help} if help else {}))
     with contextlib.suppress(MotionkitError):  # a full disk, of which the batch will speak
-        _write_record(job.out, ended, lines)
+        _write_record(job.out, ended, [finding.as_line(), *lines])
     return ended
 
 
-def collect(out: Path) -> Path:
+def collect(out: Path, **facts: Any) -> Path:
     """Put the records of all clips of a cache together as ``OUT/audit.jsonl``.
 
-    Runs with another ``--shard`` may end at the same time; the last to write has seen all.
+    The last line is of the run: counts, and the facts given (versions, settings, times). Runs
+    with another ``--shard`` may end at the same time; the last to write has seen all.
     """
+    from motionkit.audit import json_line, run_line
     from motionkit.cache import replace_file
 
     folder, target = out / _CLIPS_FOLDER, out / AUDIT_FILE
     folder.mkdir(parents=True, exist_ok=True)
     with _alone_in(folder):
         records = sorted(folder.glob("[!.]*.jsonl"))
-        replace_file(target, [path.read_bytes() for path in records])
+        parts = [path.read_bytes() for path in records]
+        lines = [json.loads(line) for part in parts for line in part.splitlines()]
+        replace_file(target, [*parts, json_line(run_line(lines, **facts))])
     return target
 
 

@@ -160,6 +160,17 @@ def _common_identity(settings: Settings) -> dict[str, Any]:
     }
 
 
+def run_facts(settings: Settings) -> dict[str, Any]:
+    """Versions and settings, for the last line of an audit."""
+    from importlib.metadata import version
+
+    libraries = ("motionkit", "numpy", "scipy", "mujoco")
+    return {
+        "versions": {name: version(name) for name in libraries},
+        "identity": _common_identity(settings),
+    }
+
+
 def _frames(settings: Settings) -> tuple[int, int | None] | None:
     return parse_frames(settings.clip.frames) if settings.clip.frames else None
 

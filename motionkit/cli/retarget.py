@@ -1,6 +1,7 @@
 """``motionkit retarget``: a batch of motion files becomes an audited cache."""
 
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,9 +131,11 @@ def run(
             say(f"  would solve {job.name} ({job.path})")
         return sorted(known.values(), key=lambda end: end.clip), todo
     batch.remove_leftovers(settings.out)
+    began = time.perf_counter()
     ended = _work(known, todo, workers)
     pipeline.draw_missing(known.values(), settings)
-    _close(ended, settings.out)
+    seconds = round(time.perf_counter() - began, 3)
+    _close(ended, settings, solved=len(todo), seconds=seconds, workers=workers)
     return ended, todo
 
 
@@ -164,11 +167,12 @@ def _work(
     return sorted(ended, key=lambda end: end.clip)
 
 
-def _close(ended: Sequence["Ended"], out: Path) -> None:
+def _close(ended: Sequence["Ended"], settings: "Settings", **facts: Any) -> None:
     """Put the findings together, and say what came of the batch."""
-    from motionkit.cli import batch
+    from motionkit.cli import batch, pipeline
 
-    audit = batch.collect(out)
+    out = settings.out
+    audit = batch.collect(out, **pipeline.run_facts(settings), **facts)
     counts = [f"{sum(e.status == 'written' for e in ended)} written"]
     if flawed := sum(e.status == "written" and not e.is_clean for e in ended):
         counts[0] += f" ({flawed} with errors found)"
