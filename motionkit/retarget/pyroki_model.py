@@ -138,7 +138,7 @@ class Statement:
         variables: list[Any] = [Joints(self._ids)]
         if root_is_free:
             variables.append(jaxls.SE3Var(self._ids))
-        analyzed = jaxls.LeastSquaresProblem(costs, variables).analyze()
+        analyzed = jaxls.LeastSquaresProblem(costs, variables).analyze(use_onp=True)
         # In float64 mode jaxls mixes the integers of its column indices, 32 bits wide, with jax's
         # own, 64 bits wide, and fails; wide starts of the columns make all of them wide.
         starts = analyzed._tangent_start_from_var_type
