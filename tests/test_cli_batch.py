@@ -67,7 +67,9 @@ def test_one_bad_clip_costs_itself_only(tmp_path: Path) -> None:
     assert ended["bug"].message == "ZeroDivisionError: by zero"
     assert ended["crash"].message == "its process was killed by SIGSEGV"
     assert [chore.product.exists() for chore in chores] == [False, True, False, False, False, True]
-    trace = json.loads(batch.record_path(tmp_path, "bug").read_text().splitlines()[0])
+    lines = batch.record_path(tmp_path, "bug").read_text().splitlines()
+    finding, trace = json.loads(lines[0]), json.loads(lines[1])
+    assert (finding["code"], finding["message"]) == ("MK100", ended["bug"].message)
     assert 'raise ZeroDivisionError("by zero")' in "".join(trace["lines"])
 
 
@@ -100,9 +102,11 @@ def test_a_record_cut_short_counts_as_none(tmp_path: Path, cut: int) -> None:
 
 def test_the_audit_of_a_batch_is_its_records_in_order_of_name(tmp_path: Path) -> None:
     list(batch.run(work, _chores(tmp_path, "good2", "fast", "bad", "good1"), workers=2))
-    lines = [json.loads(line) for line in batch.collect(tmp_path).read_text().splitlines()]
+    text = batch.collect(tmp_path, seconds=2.5).read_text()
+    *lines, run = [json.loads(line) for line in text.splitlines()]
     assert [(line["kind"], line["clip"]) for line in lines] == [
-        ("ended", "bad"), ("finding", "fast"), ("ended", "fast"), ("ended", "good1"),
-        ("ended", "good2"),
+        ("finding", "bad"), ("ended", "bad"), ("finding", "fast"), ("ended", "fast"),
+        ("ended", "good1"), ("ended", "good2"),
     ]  # fmt: skip
+    assert (run["kind"], run["found"]["MK100"], run["seconds"]) == ("run", 1, 2.5)
     assert not list(tmp_path.rglob(".*"))

@@ -113,7 +113,8 @@ def run_line(lines: Iterable[Mapping[str, Any]], **facts: Any) -> dict[str, Any]
     for line in lines:
         clips += line.get("kind") == "clip"
         if line.get("kind") == "finding":
-            codes[line["code"]] = codes.get(line["code"], 0) + 1
+            code = str(line.get("code"))
+            codes[code] = codes.get(code, 0) + 1
     return {"schema": AUDIT_SCHEMA, "kind": "run", "clips": clips,
             "found": dict(sorted(codes.items())), **facts}  # fmt: skip
 
