@@ -48,7 +48,7 @@ from motionkit.human.limbs import (
     calibrate_leg,
     limb_rests,
 )
-from motionkit.human.source import Source, index
+from motionkit.human.source import Source, index, mean_rotation
 
 Array = np.ndarray
 
@@ -58,6 +58,7 @@ _TRUNK_SHARE = 0.15  # of the trunk's line, below which a bone may point anywher
 _SQUARE = np.sin(np.radians(15.0))  # of hips from square to the trunk
 _FACES_ALONG = np.cos(np.radians(45.0))  # mean of the shoulders' line to the zero pose's
 _AXIS_NEAR = np.cos(np.radians(20.0))  # a trunk this near to an axis of the file stands along it
+_MEAN_BEND = np.radians(80.0)  # of a part of the trunk on the pelvis, on average over the motion
 _VERTICAL_BONE = 0.02  # [m], above which a bone of the spine shows the way up
 
 
@@ -144,7 +145,16 @@ def _standing_axes(source: Source, present: list[str]) -> Float[Array, "4"] | No
     shoulders = unit(_mean_across(source, chest, "shoulder"))
     if shoulders is None or shoulders @ left < _FACES_ALONG:
         return None
+    if any(_mean_bend(source, role) > _MEAN_BEND for role in present[1:]):
+        return None
     return rotation.from_matrix(np.stack([np.cross(left, up), left, up]))
+
+
+def _mean_bend(source: Source, role: str) -> float:
+    """Angle of the mean rotation of a part of the trunk on the pelvis [rad]."""
+    above = rotation.conjugate(source.quat[:, index("pelvis")])
+    mean = mean_rotation(rotation.multiply(above, source.quat[:, index(role)]))
+    return float(np.linalg.norm(rotation.to_rotvec(mean)))
 
 
 def _nearest_axis(direction: Float[Array, "3"]) -> Float[Array, "3"]:

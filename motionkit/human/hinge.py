@@ -45,7 +45,8 @@ def find_hinge(source: Source, near: str, far: str, end: str) -> Hinge | None:
     sine = np.linalg.norm(cross, axis=1)
     bend = np.arctan2(sine, np.sum(upper * lower, axis=1))
     bent = bend >= _BENT
-    cross = cross / (np.linalg.norm(upper, axis=1) * np.linalg.norm(lower, axis=1))[:, None]
+    scale = np.linalg.norm(upper, axis=1) * np.linalg.norm(lower, axis=1)
+    cross = cross / np.where(scale > 0.0, scale, 1.0)[:, None]
     bent &= np.linalg.norm(cross, axis=1) > np.sin(_BENT)  # nor folded up
     if not bent.any():
         return None

@@ -86,7 +86,7 @@ def calibrate_arm(
     # The hand hangs on the zero pose, not on the hinge: a palm that faces down in it does so in
     # the T-pose, whichever way the rig's elbow bends.
     hand_rest = None
-    if rest is not None and _is_straight(source, (shoulder, elbow, wrist)):
+    if rest is not None and _is_straight(source, out, (shoulder, elbow, wrist)):
         fore = zero_bone(source, elbow, wrist)
         assert fore is not None
         hand_rest = swing(rest, fore, sign * Y)
@@ -159,7 +159,7 @@ def _lower_bone(
     along, axis = directions
     bone = _limb(source, far, end)
     own = None if hinge is None else source.snap(hinge.lower)
-    if _is_straight(source, roles):
+    if _is_straight(source, out, roles):
         out[far] = swing(out[near], bone, along)
         if rest is not None or hinge is None or own is None or hinge.share < _PLAIN:
             return
@@ -263,11 +263,6 @@ def _hand(
     elbow, wrist = f"{side}_elbow", f"{side}_wrist"
     if rest is not None:
         out[wrist] = rest
-        tip = source.tips.get(wrist)
-        if tip is not None:
-            turned = rotation.rotate(rest, tip / np.linalg.norm(tip))
-            if turned @ (sign * Y) >= _STRAIGHT:
-                out[wrist] = swing(rest, tip, sign * Y)
     elif source.is_tidy:
         along = source.snap(axis_of(source, out, elbow, wrist, sign * Y))
         out[wrist] = fix(along, sign * Y, axis_of(source, out, elbow, wrist, Z), Z)
@@ -278,7 +273,7 @@ def _hand(
         return
     middle = source.bone(wrist, f"{side}_middle1")
     by_knuckles = fix(first + last if middle is None else middle, sign * Y, first - last, X)
-    if rotation.angle_between(by_knuckles, out[wrist]) > _SAME_HAND:
+    if rotation.angle_between(by_knuckles[None], out[wrist])[0] > _SAME_HAND:
         out[wrist] = by_knuckles
 
 
@@ -291,13 +286,17 @@ def calibrate_fingers(source: Source, out: Calibration, side: str) -> None:
         first = f"{role[:-1]}1"
         hand = zero_bone(source, wrist, first)
         finger = zero_bone(source, first, f"{role[:-1]}2")
-        if hand is not None and (finger is None or hand @ finger >= _FINGER_STRAIGHT):
+        is_meant = source.is_tidy or out.has_standing_trunk
+        if is_meant and hand is not None and (finger is None or hand @ finger >= _FINGER_STRAIGHT):
             out[role] = out[wrist]
         else:
             stand_on_part_above(source, out, role)
 
 
-def _is_straight(source: Source, roles: tuple[str, str, str]) -> bool:
+def _is_straight(source: Source, out: Calibration, roles: tuple[str, str, str]) -> bool:
+    """Whether a limb is straight in a zero pose that means something."""
+    if not (source.is_tidy or out.has_standing_trunk):
+        return False
     near, far, end = roles
     upper, lower = zero_bone(source, near, far), zero_bone(source, far, end)
     return upper is not None and lower is not None and bool(upper @ lower >= _STRAIGHT)

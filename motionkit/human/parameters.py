@@ -110,7 +110,7 @@ def _with_smpl_feet(body: Body) -> Body:
     rest = body.rest_pos.copy()
     for side, sign in (("left", 1.0), ("right", -1.0)):
         x, y, _ = _MEAN_BONES["ankle"]
-        turn = rotation.from_axis_angle("Z", sign * np.arctan2(y, x))
+        turn = rotation.from_axis_angle("Z", np.asarray(sign * np.arctan2(y, x)))
         ankle, foot = index(f"{side}_ankle"), index(f"{side}_foot")
         rest[foot] = rest[ankle] + rotation.rotate(turn, rest[foot] - rest[ankle])
     return replace(body, rest_pos=rest)
