@@ -48,17 +48,17 @@ class Damping:
         less = np.maximum(self.value * shrink, _MIN_DAMPING)
         self.value = np.where(failed, self._more(), np.minimum(less, self._max))
 
-    def fail(self, where: Bool[Array, "T"]) -> bool:
-        """More damping where a step failed, and where that has stopped to matter, everywhere.
-
-        False if there is no more to give.
-        """
+    def fail(self, where: Bool[Array, "T"]) -> None:
+        """More damping where a step failed, and where that has stopped to matter, everywhere."""
         if np.all(self.value[where] >= _FIRM_DAMPING):
-            spent = bool(np.all(self.value >= self._max))
             self.value = np.minimum(np.maximum(self.value, _FELT_DAMPING) * _GROWTH, self._max)
-            return not spent
-        self.value = np.where(where, self._more(), self.value)
-        return True
+        else:
+            self.value = np.where(where, self._more(), self.value)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether there is no more damping to give."""
+        return bool(np.all(self.value >= self._max))
 
     def _more(self) -> Float[Array, "T"]:
         return np.maximum(self.value, np.clip(self.value * _GROWTH, _FELT_DAMPING, _FIRM_DAMPING))

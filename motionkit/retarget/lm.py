@@ -178,39 +178,60 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
         shift = damping.value[:, None] * system.scale * step
         predicted = 0.5 * np.einsum("tm,tm->t", step, shift - free)
         hoped = float(predicted.sum())
-        trial = evaluator.move(state, step, segments)
-        gain, failed = damping.judge(state.cost - trial.cost, predicted)
-        if not trial.cost.sum() <= cost:
-            rejected += 1
+        settled = damping.is_settled(predicted, wanted)
+        trial, whole = _try_step(evaluator, damping, state, step, predicted, segments, window)
+        rejected += not whole
+        if trial is None:
             if hoped <= _ROUNDING * cost:
                 outcome = Outcome.CONVERGED  # the cost cannot be lowered in float64
                 break
-            before = damping.value
-            if not damping.fail(failed):
+            if damping.is_spent:
                 outcome = Outcome.DAMPING_LIMIT
                 break
-            trial = evaluator.move(state, fade(~failed, window)[:, None] * step, segments)
-            if not trial.cost.sum() < cost:
-                continue
-            settled, damping.value = False, before
-        else:
-            settled = damping.is_settled(predicted, wanted)
-        damping.update(gain, failed)
+            continue
         state = trial
         history.append(float(state.cost.sum()))
         stalled = len(history) > _STALL and history[-1 - _STALL] - history[-1] <= _STALL * wanted
-        is_whole = segments is everything
-        if is_whole and (settled or stalled):
+        done = (settled and whole) or stalled
+        if segments is not everything:
+            segments = everything if done or hoped < left else segments
+            continue
+        if done:
             outcome = Outcome.CONVERGED
             break
-        if is_whole:
-            left = max(_ACTIVE * wanted, _ACTIVE_SHARE * hoped)
-            segments = _active(predicted, left / frames, halo) or everything
-        elif settled or stalled or hoped < left:
-            segments = everything
+        left = max(_ACTIVE * wanted, _ACTIVE_SHARE * hoped)
+        segments = _active(predicted, left / frames, halo) or everything
     return Solution(
         state.pose, outcome, len(history) - 1, rejected, passes, history[0], history[-1]
     )
+
+
+def _try_step(
+    evaluator: "_Evaluator",
+    damping: Damping,
+    state: _State,
+    step: Float[Array, "T m"],
+    predicted: Float[Array, "T"],
+    segments: list[slice],
+    window: int,
+) -> tuple[_State | None, bool]:
+    """The state a step further, and whether it is the whole step.
+
+    If that does not lower the cost, the step without the frames that failed is tried; if that
+    does not either, there is no state. Damping learns from each.
+    """
+    cost = state.cost.sum()
+    trial = evaluator.move(state, step, segments)
+    gain, failed = damping.judge(state.cost - trial.cost, predicted)
+    if trial.cost.sum() <= cost:
+        damping.update(gain, failed)
+        return trial, True
+    trial = evaluator.move(state, fade(~failed, window)[:, None] * step, segments)
+    if trial.cost.sum() < cost:
+        damping.update(gain, failed)
+        return trial, False
+    damping.fail(failed)
+    return None, False
 
 
 def _active(predicted: Float[Array, "T"], density: float, halo: int) -> list[slice] | None:
