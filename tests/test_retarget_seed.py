@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builders import random_quats, random_robot
+from builders import profile, random_quats, random_robot, write_robot
 from builders_retarget import pose_of, smooth_qpos, unitree
 
 from motionkit import rotation
@@ -91,6 +91,36 @@ def test_angles_are_inside_the_limits_whatever_is_asked(name, tmp_path, request)
     q = seeded(robot, wanted, pose_of(qpos))
     assert np.all(np.isfinite(q))
     assert np.all(q >= robot.joint_range[:, :1]) and np.all(q <= robot.joint_range[:, 1:])
+
+
+WHEEL = """<mujoco><compiler angle="radian"/><worldbody><body name="a"><freejoint/>
+<geom size="0.1"/><body name="b"><joint name="j" axis="0 1 0" range="{low} {high}"/>
+<geom size="0.1"/></body><body name="c"><geom size="0.1"/></body></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("low, high", [(-1.0, 2.0), (2.0, 5.0), (-6.0, -2.5), (-3.0, 3.1)])
+def test_one_hinge_takes_the_angle_of_its_range_or_the_nearest_limit_around_the_circle(
+    tmp_path, low, high
+):
+    robot = load_robot(
+        write_robot(tmp_path, WHEEL.format(low=low, high=high), profile("a", "b", "c"))
+    )
+    low, high = robot.joint_range[0]
+    asked = np.linspace(low - 1.0, high + 1.0, 101)
+    qpos = np.tile(robot.rest_qpos(), (101, 1))
+    qpos[:, 7] = asked
+    found = seeded(robot, all_orientations(robot, qpos), pose_of(qpos))[0]
+    reachable = (asked >= low) & (asked <= high)
+    np.testing.assert_allclose(found[reachable], asked[reachable], atol=1e-7)
+
+    def around(a, b):
+        return np.abs(np.mod(a - b + np.pi, 2 * np.pi) - np.pi)
+
+    for angle, got in zip(asked[~reachable], found[~reachable], strict=True):
+        turns = angle + 2 * np.pi * np.arange(-2, 3)
+        again = turns[(turns >= low) & (turns <= high)]
+        nearest = 0.0 if len(again) else min(around(angle, low), around(angle, high))
+        np.testing.assert_allclose(around(angle, got), nearest, atol=1e-7)
 
 
 def test_unitree_orientations_are_met_by_its_chains(shared, tmp_path):
