@@ -112,6 +112,25 @@ def test_the_minimum_does_not_depend_on_the_damping_nor_on_the_start():
         assert distance(other.pose, found.pose) < 1e-4
 
 
+def test_derivatives_in_tanh_coordinates_follow_the_chain_rule():
+    problem, start, _ = soma_problem(14, 7)
+    tanh = lm._Evaluator(problem, RetargetConfig(coordinates="tanh")).first(start)
+    angle = lm._Evaluator(problem, RetargetConfig()).first(tanh.pose)
+    np.testing.assert_allclose(tanh.cost, angle.cost, rtol=1e-12)
+    low, high = SOMA.joint_range[:, :1], SOMA.joint_range[:, 1:]
+    share = (tanh.pose.q - 0.5 * (low + high)) / (0.5 * (high - low))
+    slope = np.concatenate([np.ones((6, 7)), 0.5 * (high - low) * (1 - share**2)])
+    np.testing.assert_allclose(tanh.gradient, angle.gradient * slope.T, rtol=1e-9, atol=1e-9)
+    for name in ("screws", "forces"):
+        wanted = getattr(angle.local, name) * slope.T[:, :, None]
+        np.testing.assert_allclose(getattr(tanh.local, name), wanted, rtol=1e-9, atol=1e-12)
+    for gap, name in enumerate(("same", "next_one", "next_two")):
+        later = np.concatenate([slope[:, gap:], np.ones((58, gap))], axis=1)
+        wanted = getattr(angle.temporal, name) * slope * later
+        found = getattr(tanh.temporal, name)
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_start_on_the_limits_leaves_them(side):
     problem, _, truth = soma_problem(5, 8, temporal=no_temporal(SOMA.num_joints, 8))
