@@ -160,6 +160,57 @@ def test_stature_and_heights_are_those_of_the_person():
         assert human.ankle_height == pytest.approx(motion.clip.ankle_height, rel=1e-6)
 
 
+def test_a_rig_whose_elbows_bend_askew_has_straight_arms_and_flat_palms(motion):
+    """CMU's: in the zero pose the elbows' axes lie 30° off the vertical, and the palms are down."""
+    turns = {"left_shoulder": [0, 0.5, 0], "left_wrist": [0, -0.5, 0],
+             "right_shoulder": [0, -0.5, 0], "right_wrist": [0, 0.5, 0]}  # fmt: skip
+    turns = {role: np.array(turn, dtype=float) for role, turn in turns.items()}
+    clip = posed_at_zero(motion.skeleton, turns)
+    elbows = np.ptp(local_bend(clip), axis=0)
+    if elbows.min() > np.radians(8):
+        assert worst(clip, motion.clip).max() < 1e-3
+    else:  # too stiff to show a hinge: the zero pose is believed
+        assert np.abs(worst(clip, motion.clip)[index("left_elbow")] - np.degrees(0.5)) < 1e-3
+
+
+def local_bend(clip: SkeletonClip) -> np.ndarray:
+    """Bend of both elbows [rad]."""
+    pos = clip.global_pose()[0]
+    out = []
+    for side in ("left", "right"):
+        a, b, c = (pos[:, clip.joint_names.index(clip.roles[f"{side}_{part}"])]
+                   for part in ("shoulder", "elbow", "wrist"))  # fmt: skip
+        upper, lower = b - a, c - b
+        cosine = np.sum(upper * lower, 1) / np.linalg.norm(upper, axis=1)
+        out.append(np.arccos(np.clip(cosine / np.linalg.norm(lower, axis=1), -1, 1)))
+    return np.stack(out, axis=1)
+
+
+def test_knees_that_never_bend_take_their_axis_from_the_feet():
+    """One frame of standing in a LAFAN1-like rig."""
+    motion = synthesize(SynthConfig("arms", seed=3, seconds=1.0, fps=30.0))
+    clip = along_x(motion.skeleton)
+    legs = [clip.joint_names.index(clip.roles[f"{side}_{part}"])
+            for side in ("left", "right") for part in ("hip", "knee")]  # fmt: skip
+    quat = clip.joint_quat.copy()
+    straight = align(motion.skeleton).landmark_quat_w[:, index("pelvis")]
+    assert rotation.angle_between(straight, motion.clip.landmark_quat_w[:, 0]).max() < 1e-7
+    quat[:, legs[1]] = quat[:, legs[3]] = rotation.IDENTITY
+    human = align(replace(clip, joint_quat=quat))
+    assert not any(note.code == "MK144" for note in human.provenance.notes)
+    for side in ("left", "right"):
+        relative = rotation.multiply(
+            rotation.conjugate(human.landmark_quat_w[:, index(f"{side}_hip")]),
+            human.landmark_quat_w[:, index(f"{side}_knee")],
+        )
+        assert np.abs(relative[:, 1:]).max() < 1e-6
+        turn = rotation.angle_between(
+            human.landmark_quat_w[:, index(f"{side}_hip")],
+            motion.clip.landmark_quat_w[:, index(f"{side}_hip")],
+        )
+        assert turn.max() < 1e-6
+
+
 def test_a_limb_without_length_is_refused():
     clip = synthesize(SynthConfig("walk", seconds=0.5)).skeleton
     offsets = clip.offsets.copy()

@@ -29,15 +29,25 @@ class Hinge:
     share: float
     """Length of the mean over the mean of lengths, in the frame that agrees less."""
 
-    def flipped(self, is_wrong_way: bool) -> "Hinge":
-        """The axis the other way about: a knee or elbow that only overextends shows it so."""
-        return Hinge(-self.upper, -self.lower, self.is_exact, self.share) if is_wrong_way else self
+    def flipped(self) -> "Hinge":
+        """The axis the other way about."""
+        return Hinge(-self.upper, -self.lower, self.is_exact, self.share)
 
 
-def find_hinge(source: Source, near: str, far: str, end: str) -> Hinge | None:
+def find_hinge(
+    source: Source, near: str, far: str, end: str, frames: tuple[str, str] | None = None
+) -> Hinge | None:
     """The bending axis ``bone above × bone below``, weighted by the sine of the bend.
 
-    None where no frame is bent or bends disagree on a side.
+    Args:
+        source: the motion.
+        near: where the bone above begins.
+        far: where the bones meet.
+        end: where the bone below ends.
+        frames: the roles in whose frames the axis is wanted; those of the two bones by default.
+
+    Returns:
+        None where no frame is bent or bends disagree on a side.
     """
     upper = source.pos[:, index(far)] - source.pos[:, index(near)]
     lower = source.pos[:, index(end)] - source.pos[:, index(far)]
@@ -51,7 +61,7 @@ def find_hinge(source: Source, near: str, far: str, end: str) -> Hinge | None:
     if not bent.any():
         return None
     means, spreads, share = [], [], 1.0
-    for role in (near, far):
+    for role in frames or (near, far):
         local = source.in_frame(role, cross)[bent]
         weight = np.linalg.norm(local, axis=1)
         mean = unit(local.sum(axis=0))

@@ -1,5 +1,7 @@
 """Legs, feet, arms and hands: the frames of their joints in the T-pose."""
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float
 
@@ -68,9 +70,18 @@ def calibrate_leg(
 ) -> None:
     """Hip and knee."""
     hip, knee, ankle = (f"{side}_{part}" for part in ("hip", "knee", "ankle"))
-    hinge = find_hinge(source, hip, knee, ankle)
+    hinge = find_hinge(source, hip, knee, ankle) or _knee_by_foot(source, side)
     _upper_bone(source, out, (hip, knee), (-Z, Y), rest, hinge)
     _lower_bone(source, out, (hip, knee, ankle), (-Z, Y), rest, hinge)
+
+
+def _knee_by_foot(source: Source, side: str) -> Hinge | None:
+    """The axis of a knee that never bends: square to shank and foot, which points forward."""
+    hip, knee, ankle, foot = (f"{side}_{part}" for part in ("hip", "knee", "ankle", "foot"))
+    if not source.present[index(foot)]:
+        return None
+    axis = find_hinge(source, knee, ankle, foot, frames=(hip, knee))
+    return None if axis is None else replace(axis.flipped(), is_exact=False)
 
 
 def calibrate_arm(
@@ -104,7 +115,10 @@ def _upper_bone(
     bone = _limb(source, near, far)
     if rest is not None and hinge is not None:
         agrees = rotation.rotate(rest, hinge.upper) @ axis
-        hinge = hinge.flipped(bool(agrees < 0.0)) if hinge.is_exact else None
+        if not hinge.is_exact:
+            hinge = None
+        elif agrees < 0.0:  # a knee or elbow that only overextends
+            hinge = hinge.flipped()
     if hinge is not None:
         seen = hinge.upper if hinge.is_exact else source.snap(hinge.upper)
         out[near] = fix(bone, along, seen, axis)
