@@ -112,6 +112,13 @@ class BandMatrix:
         """Add ``damping`` to every diagonal entry."""
         self._ab[:, 0] += damping
 
+    def multiply(self, vector: Float[Array, "T m"]) -> Float[Array, "T m"]:
+        """Matrix times vector; before :meth:`factor`."""
+        from scipy.linalg.blas import dsbmv
+
+        product = dsbmv(self._width - 1, 1.0, self._ab.T, vector.reshape(-1), lower=1)
+        return product.reshape(vector.shape)
+
     def factor(self) -> bool:
         """Overwrite the matrix by its Cholesky factor; false if it is not positive definite."""
         total = len(self._ab)

@@ -26,6 +26,10 @@ class Angles:
         """Unknowns a step further."""
         return np.clip(u + step, self._low, self._high)
 
+    def is_stopped(self, u: Float[Array, "n T"], step: Float[Array, "n T"]) -> Bool[Array, "n T"]:
+        """Where a limit cuts a step short."""
+        return (u + step < self._low) | (u + step > self._high)
+
     def slope(self, u: Float[Array, "n T"]) -> None:
         """dq/du; nothing where it is one."""
         return None
@@ -56,6 +60,10 @@ class Tanh:
     def move(self, u: Float[Array, "n T"], step: Float[Array, "n T"]) -> Float[Array, "n T"]:
         """Unknowns a step further."""
         return u + step
+
+    def is_stopped(self, u: Float[Array, "n T"], step: Float[Array, "n T"]) -> Bool[Array, "n T"]:
+        """Where a limit cuts a step short: nowhere."""
+        return np.zeros(u.shape, dtype=bool)
 
     def slope(self, u: Float[Array, "n T"]) -> Float[Array, "n T"]:
         """dq/du; nothing where it is one."""

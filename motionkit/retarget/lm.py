@@ -113,8 +113,12 @@ class _System:
         held: Bool[Array, "T m"],
         damping: Float[Array, "T"],
         segments: list[slice],
+        given: Float[Array, "T m"] | None = None,
     ) -> Float[Array, "T m"] | None:
-        """The damped step, zero outside the segments; nothing if a matrix is not positive."""
+        """The damped step, zero outside the segments; nothing if a matrix is not positive.
+
+        Held unknowns move as ``given`` says, or not at all.
+        """
         out = np.zeros_like(state.gradient)
         for part, mask in self._parts:
             for at in segments:
@@ -128,11 +132,15 @@ class _System:
                     state.temporal.next_two[part, at].T,
                 )
                 fixed = held[at, part]
+                moved = np.zeros(fixed.shape) if given is None else given[at, part] * fixed
+                force = -state.gradient[at, part]
+                if given is not None:
+                    force = force - band.multiply(moved)
                 if np.any(fixed):
                     band.freeze(fixed)
                 if not band.factor():
                     return None
-                out[at, part] = band.solve(np.where(fixed, 0.0, -state.gradient[at, part]))
+                out[at, part] = band.solve(np.where(fixed, moved, force))
         return out
 
 
@@ -179,7 +187,8 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
         predicted = 0.5 * np.einsum("tm,tm->t", step, shift - free)
         hoped = float(predicted.sum())
         settled = damping.is_settled(predicted, wanted)
-        trial, whole = _try_step(evaluator, damping, state, step, predicted, segments, window)
+        try_ = _Attempt(evaluator, system, damping, state, held, segments)
+        trial, whole = try_.step(step, predicted, window)
         rejected += not whole
         if trial is None:
             if hoped <= _ROUNDING * cost:
@@ -206,32 +215,50 @@ def solve(problem: Problem, start: Pose, config: RetargetConfig) -> Solution:
     )
 
 
-def _try_step(
-    evaluator: "_Evaluator",
-    damping: Damping,
-    state: _State,
-    step: Float[Array, "T m"],
-    predicted: Float[Array, "T"],
-    segments: list[slice],
-    window: int,
-) -> tuple[_State | None, bool]:
-    """The state a step further, and whether it is the whole step.
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What it takes to go from one state to a better one."""
 
-    If that does not lower the cost, the step without the frames that failed is tried; if that
-    does not either, there is no state. Damping learns from each.
-    """
-    cost = state.cost.sum()
-    trial = evaluator.move(state, step, segments)
-    gain, failed = damping.judge(state.cost - trial.cost, predicted)
-    if trial.cost.sum() <= cost:
-        damping.update(gain, failed)
-        return trial, True
-    trial = evaluator.move(state, fade(~failed, window)[:, None] * step, segments)
-    if trial.cost.sum() < cost:
-        damping.update(gain, failed)
-        return trial, False
-    damping.fail(failed)
-    return None, False
+    evaluator: "_Evaluator"
+    system: _System
+    damping: Damping
+    state: _State
+    held: Bool[Array, "T m"]
+    segments: list[slice]
+
+    def step(
+        self, step: Float[Array, "T m"], predicted: Float[Array, "T"], window: int
+    ) -> tuple[_State | None, bool]:
+        """A state of lower cost, if one is found, and whether it is the whole step away.
+
+        If the whole step does not lower the cost, two others are tried: the step of the unknowns
+        that no limit stops, solved for again with the others at their limits; and the step
+        without the frames that failed. Damping learns from what happened.
+        """
+        state, damping = self.state, self.damping
+        cost = state.cost.sum()
+        trial = self.evaluator.move(state, step, self.segments)
+        gain, failed = damping.judge(state.cost - trial.cost, predicted)
+        if trial.cost.sum() <= cost:
+            damping.update(gain, failed)
+            return trial, True
+        along = self._along_limits(step)
+        if along is not None and along.cost.sum() < cost:
+            return along, False
+        trial = self.evaluator.move(state, fade(~failed, window)[:, None] * step, self.segments)
+        if trial.cost.sum() < cost:
+            damping.update(gain, failed)
+            return trial, False
+        damping.fail(failed)
+        return None, False
+
+    def _along_limits(self, step: Float[Array, "T m"]) -> _State | None:
+        stopped, given = self.evaluator.stopped(self.state, step)
+        if not np.any(stopped & ~self.held):
+            return None
+        held = self.held | stopped
+        other = self.system.step(self.state, held, self.damping.value, self.segments, given)
+        return None if other is None else self.evaluator.move(self.state, other, self.segments)
 
 
 def _active(predicted: Float[Array, "T"], density: float, halo: int) -> list[slice] | None:
@@ -263,6 +290,17 @@ class _Evaluator:
         held = np.zeros(state.gradient.shape, dtype=bool)
         held[:, 6:] = self._box.is_held(state.u, state.gradient[:, 6:].T).T
         return held
+
+    def stopped(
+        self, state: _State, step: Float[Array, "T m"]
+    ) -> tuple[Bool[Array, "T m"], Float[Array, "T m"]]:
+        """Unknowns that a limit stops on this step, and how far they can go."""
+        stopped = np.zeros(step.shape, dtype=bool)
+        way = step[:, 6:].T
+        stopped[:, 6:] = self._box.is_stopped(state.u, way).T
+        given = np.zeros(step.shape)
+        given[:, 6:] = np.where(stopped[:, 6:], (self._box.move(state.u, way) - state.u).T, 0.0)
+        return stopped, given
 
     def move(self, state: _State, step: Float[Array, "T m"], segments: list[slice]) -> _State:
         """The motion a step further; the step is zero outside the segments."""

@@ -239,7 +239,7 @@ def _report(
     return SolveReport(
         outcome=outcome,
         message="; ".join(filter(None, (message, solution.note))),
-        solver=f"{config.solver}/{config.coordinates}",
+        solver=f"lm/{config.coordinates}" if config.solver == "lm" else "pyroki/tanh",
         iterations=solution.iterations,
         rejected_steps=solution.rejected,
         passes=solution.passes,
