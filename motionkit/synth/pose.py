@@ -6,6 +6,7 @@ from jaxtyping import Float
 from motionkit import rotation
 from motionkit.clip import SMPLH_JOINTS, SMPLH_PARENTS
 from motionkit.human.body import Body
+from motionkit.human.skeleton import forward
 from motionkit.synth.legs import solve_leg
 from motionkit.synth.plan import SIDES, ArmPlan, FootPlan, Plan, leftward, turned
 
@@ -35,7 +36,7 @@ def pose_body(plan: Plan, body: Body) -> tuple[Float[Array, "T 52 3"], Float[Arr
     for j, (name, parent) in enumerate(zip(SMPLH_JOINTS, SMPLH_PARENTS, strict=True)):
         turn[:, j] = quat[name] if name in quat else turn[:, parent]
     root = trunk.hips_w - rotation.rotate(pelvis, hips_centre(body))
-    return forward_kinematics(root, turn, body.rest_pos), rotation.unroll(turn)
+    return forward(body.rest_pos, root, turn), rotation.unroll(turn)
 
 
 def hips_centre(body: Body) -> Float[Array, "3"]:
@@ -48,17 +49,6 @@ def hips_centre(body: Body) -> Float[Array, "3"]:
 def rest_offset(body: Body, start: str, stop: str) -> Float[Array, "3"]:
     """From one joint to another in the T-pose [m]."""
     return body.rest_pos[SMPLH_JOINTS.index(stop)] - body.rest_pos[SMPLH_JOINTS.index(start)]
-
-
-def forward_kinematics(
-    root: Float[Array, "T 3"], quat: Float[Array, "T 52 4"], rest: Float[Array, "52 3"]
-) -> Float[Array, "T 52 3"]:
-    """Joint positions [m] from the pelvis's and the orientations in the world."""
-    pos = np.empty((*quat.shape[:2], 3))
-    pos[:, 0] = root
-    for j, parent in enumerate(SMPLH_PARENTS[1:], start=1):
-        pos[:, j] = pos[:, parent] + rotation.rotate(quat[:, parent], rest[j] - rest[parent])
-    return pos
 
 
 def hip_pos(plan: Plan, body: Body, side: str) -> Float[Array, "T 3"]:
