@@ -114,7 +114,7 @@ class BandMatrix:
 
     def multiply(self, vector: Float[Array, "T m"]) -> Float[Array, "T m"]:
         """Matrix times vector; before :meth:`factor`."""
-        from scipy.linalg.blas import dsbmv
+        from scipy.linalg.blas import dsbmv  # pyright: ignore[reportAttributeAccessIssue]
 
         product = dsbmv(self._width - 1, 1.0, self._ab.T, vector.reshape(-1), lower=1)
         return product.reshape(vector.shape)
