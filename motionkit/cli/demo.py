@@ -85,14 +85,14 @@ def _show(ended: "Ended", files: dict[str, Path], seconds: float) -> None:
         worst = max(errors, key=lambda part: errors[part]["mean"])
         show(f"{CLIP} on {ROBOT}: {ended.status}, {ended.figures['frames']} frames")
         mean, of_worst = ended.figures["mean_position_error"], errors[worst]["mean"]
-        show(f"  position error   mean {1e3 * mean:.1f} mm, {worst} {1e3 * of_worst:.1f} mm")
+        show(f"  position error    mean {1e3 * mean:.1f} mm, {worst} {1e3 * of_worst:.1f} mm")
         for kind, unit in (("velocity", "rad/s"), ("acceleration", "rad/s^2")):
             peak = report[f"peak_{kind}"]
-            show(f"  peak {kind:<12}{peak['value']:.1f} {unit} at {peak['joint']}, "
+            show(f"  peak {kind:<12} {peak['value']:.1f} {unit} at {peak['joint']}, "
                  f"budget {peak['budget']:g}")  # fmt: skip
-        show(f"  solver           {report['outcome']} after {report['iterations']} steps")
+        show(f"  solver            {report['outcome']} after {report['iterations']} steps")
     for what, path in files.items():
-        show(f"  {what:<16} {path}{'' if path.exists() else ' (not there)'}")
+        show(f"  {what:<17} {path}{'' if path.exists() else ' (not there)'}")
     say(f"done in {seconds:.1f} s")
 
 

@@ -30,7 +30,7 @@ the robot's profile, default. In the file, `--max-iterations 50` of the table `[
 max_iterations = 50
 ```
 
-A key that is no setting is refused, with the nearest that is.
+A key that is no setting is refused, with the nearest that is. Every command has `--help` (`-h`).
 
 ## How a clip of a batch ends
 
@@ -87,7 +87,7 @@ def _describe(ctx: click.Context, command: click.Command) -> Iterator[str]:
     if command.epilog:
         yield f"{command.epilog.replace('Example: ', 'Example: `')}`\n"
     options = [
-        p for p in command.get_params(ctx) if isinstance(p, click.Option) and p.name != "help"
+        p for p in command.get_params(ctx) if isinstance(p, click.Option) and "--help" not in p.opts
     ]
     plain = [option for option in options if not isinstance(option, KnobOption)]
     yield "| option | meaning |\n|---|---|"
