@@ -272,6 +272,8 @@ def test_ctrl_c_ends_a_batch_with_130(motions: Path, tmp_path: Path) -> None:
     batch = subprocess.Popen(
         [*command, *_arguments(motions, tmp_path / "cache", "--workers", "1")],
         stderr=subprocess.PIPE, text=True, start_new_session=True,
+        # A background job of a script inherits an ignored Ctrl-C, and Python would keep it so.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert batch.stderr is not None
     assert batch.stderr.readline() == "3 clips: 3 to solve\n"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
+from threadpoolctl import threadpool_limits
 
 from motionkit import rotation
 from motionkit.clip import SMPLH_JOINTS, HumanClip, RobotClip
@@ -72,16 +73,21 @@ def retarget(
     problem = _problem(human, robot, targets, config, budget)
     root_pos, root_mat = _root_target(targets)
     start = seed(robot.tree, robot.joint_range, problem.objective.orientations, root_pos, root_mat)
-    if config.solver == "pyroki":
-        from motionkit.retarget.pyroki_solver import solve_with_pyroki
-
-        solution = solve_with_pyroki(problem, start, config)
-    else:
-        solution = lm.solve(problem, start, config)
+    # More BLAS threads make a banded factorisation several times slower, not faster.
+    with threadpool_limits(limits=1, user_api="blas"):
+        solution = _solve(problem, start, config)
     qpos = _stored(solution.pose)
     report = _report(robot, targets, config, budget, solution, start, qpos, human.fps, began)
     clip = RobotClip(human.name, robot.name, human.fps, qpos, targets.stands.astype(np.float64))
     return RetargetResult(clip, report, targets.pos_w, targets.quat_w)
+
+
+def _solve(problem: lm.Problem, start: Pose, config: RetargetConfig) -> lm.Solution:
+    if config.solver == "pyroki":
+        from motionkit.retarget.pyroki_solver import solve_with_pyroki
+
+        return solve_with_pyroki(problem, start, config)
+    return lm.solve(problem, start, config)
 
 
 def _root_target(targets: Targets) -> tuple[Float[Array, "3 T"], Float[Array, "3 3 T"]]:
