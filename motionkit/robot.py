@@ -4,7 +4,6 @@ The pairing (landmarks, feet, budgets) is a profile: a TOML file, described in `
 """
 
 import hashlib
-import tomllib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,59 +13,22 @@ import numpy as np
 from jaxtyping import Float
 
 from motionkit import rotation
-from motionkit.clip import SMPLH_JOINTS
 from motionkit.errors import AssetError, ConfigError, InputError
 from motionkit.kinematics import BLOCK, Kinematics, Tree, apply, path_to_root, split_qpos
 from motionkit.mjcf import Surface, collision_surface, compile_mjcf, joint_range, read_tree
+from motionkit.profile import Foot as Foot
+from motionkit.profile import JointBudget as JointBudget
+from motionkit.profile import Landmark as Landmark
+from motionkit.profile import number, parse_profile, read_budget, read_feet, read_landmark
+from motionkit.tpose import require_tpose
 
 if TYPE_CHECKING:
     import mujoco
 
 Array = np.ndarray
 
-_PROFILE_SCHEMA = 1
 _SOLE_TOLERANCE = 0.01  # [m], points this close to the lowest of a foot body belong to its sole
-
-
-@dataclass(frozen=True, slots=True)
-class JointBudget:
-    """Caps on joint motion that a reference must keep."""
-
-    max_velocity: float = 20.0
-    """Largest joint speed [rad/s]."""
-    max_acceleration: float = 300.0
-    """Largest joint acceleration [rad/s²]."""
-
-    def __post_init__(self) -> None:
-        """Both caps are positive."""
-        if not (self.max_velocity > 0 and self.max_acceleration > 0):
-            raise ConfigError(f"joint budgets must be positive, found {self}")
-
-
-@dataclass(frozen=True, slots=True)
-class Landmark:
-    """A robot body that stands for a joint of the human."""
-
-    human: str
-    """Joint of :data:`motionkit.clip.SMPLH_JOINTS`."""
-    body: str
-    """Robot body, whose origin is the landmark."""
-    position_weight: float
-    """Relative weight of its position."""
-    rotation_weight: float
-    """Relative weight of its orientation."""
-    mount: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
-    """Orientation (wxyz) of the body when the robot stands in the T-pose facing +X."""
-
-
-@dataclass(frozen=True, slots=True)
-class Foot:
-    """The two bodies of a foot that meet the ground."""
-
-    heel: str
-    """Body that pairs with the human ankle."""
-    toe: str
-    """Body that pairs with the human toe base; the same as ``heel`` for a one-piece foot."""
+_RANGE_TOLERANCE = 1e-6  # [rad or m]: the limits are rounded inwards to float32, a profile is not
 
 
 @dataclass(frozen=True)
@@ -137,7 +99,7 @@ class Robot:
         """The pose that matches a human's T-pose facing +X, root at the origin."""
         qpos = self.rest_qpos()
         for joint, value in self.profile.get("tpose", {}).items():
-            qpos[7 + self.joint_index(joint)] = _number(value, f"{self.name}: [tpose] {joint}")
+            qpos[7 + self.joint_index(joint)] = _tpose_value(self, joint, value)
         qpos[3:7] = rotation.conjugate(_facing(self))
         return qpos
 
@@ -213,13 +175,6 @@ class Robot:
             )
 
 
-def _number(value: Any, where: str, low: float = -np.inf) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value < np.inf:
-        least = "" if low == -np.inf else f" of at least {low:g}"
-        raise ConfigError(f"found {value!r}, expected a finite number{least}", where=where)
-    return float(value)
-
-
 def _index(names: tuple[str, ...], name: str, what: str, robot: str) -> int:
     try:
         return names.index(name)
@@ -268,13 +223,13 @@ def load_robot(name: str | Path, profile: str | Path | None = None) -> Robot:
 def _build(where: str, mjcf: bytes, profile_text: bytes, folder: Path | None) -> Robot:
     model, digest = compile_mjcf(where, mjcf, folder)
     tree, joint_ids, body_ids = read_tree(where, model)
-    profile = _parse_profile(where, profile_text)
+    profile = parse_profile(where, profile_text)
     body_names = tuple(model.body(i).name or f"body{i}" for i in body_ids)
     joint_names = tuple(model.joint(i).name or f"joint{i}" for i in joint_ids)
-    budget = JointBudget(**{
-        key: _number(value, f"{where}: [budget] {key}")
-        for key, value in profile.get("budget", {}).items()
-    })  # fmt: skip
+    feet = read_feet(where, profile["feet"])
+    for side, foot in zip(("left", "right"), feet, strict=True):
+        for body in (foot.heel, foot.toe):
+            _index(body_names, body, "body", f"{where}: [feet.{side}]")
     partial = Robot(
         name=str(profile["name"]),
         mjcf=mjcf.decode("utf-8", errors="replace"),
@@ -285,70 +240,22 @@ def _build(where: str, mjcf: bytes, profile_text: bytes, folder: Path | None) ->
         body_names=body_names,
         body_mass=model.body_mass[list(body_ids)].copy(),
         landmarks=(),
-        feet=_read_feet(where, profile, body_names),
+        feet=feet,
         surface=collision_surface(model, body_ids),
-        budget=budget,
+        budget=read_budget(where, profile.get("budget", {})),
         profile=profile,
         model=model,
     )
     return replace(partial, landmarks=_read_landmarks(partial))
 
 
-def _parse_profile(where: str, text: bytes) -> dict[str, Any]:
-    try:
-        profile = tomllib.loads(text.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the profile is not valid TOML: {error}", where=where) from None
-    if profile.get("schema") != _PROFILE_SCHEMA:
-        raise ConfigError(
-            f"the profile has schema {profile.get('schema')!r}, expected {_PROFILE_SCHEMA}",
-            where=where,
-            help=f"write schema = {_PROFILE_SCHEMA} at the top of the profile",
-        )
-    missing = [key for key in ("name", "landmarks", "feet") if key not in profile]
-    if missing:
-        raise ConfigError(f"the profile lacks {', '.join(missing)}", where=where,
-                          help="docs/robots.md lists the tables of a profile")  # fmt: skip
-    for key in ("landmarks", "feet", "budget", "tpose"):
-        if not isinstance(profile.get(key, {}), dict):
-            raise ConfigError(f"[{key}] is no table", where=where,
-                              help="docs/robots.md lists the tables of a profile")  # fmt: skip
-    unknown = set(profile.get("budget", {})) - {"max_velocity", "max_acceleration"}
-    if unknown:
-        raise ConfigError(f"unknown key in [budget]: {', '.join(sorted(unknown))}", where=where,
-                          help="the keys are max_velocity and max_acceleration")  # fmt: skip
-    return profile
-
-
-def _read_feet(where: str, profile: dict[str, Any], bodies: tuple[str, ...]) -> tuple[Foot, Foot]:
-    feet = []
-    for side in ("left", "right"):
-        table = profile["feet"].get(side)
-        if not isinstance(table, dict) or "heel" not in table:
-            raise ConfigError(f"the profile lacks [feet.{side}] with the key heel", where=where)
-        heel, toe = str(table["heel"]), str(table.get("toe", table["heel"]))
-        for body in (heel, toe):
-            _index(bodies, body, "body", f"{where}: [feet.{side}]")
-        feet.append(Foot(heel, toe))
-    return feet[0], feet[1]
-
-
 def _read_landmarks(robot: Robot) -> tuple[Landmark, ...]:
     """Landmarks of the profile; mounts from the pose in its ``[tpose]`` table (default: rest)."""
-    _, quat = robot.forward(robot.tpose_qpos()[None])
+    pos, quat = (found[0] for found in robot.forward(robot.tpose_qpos()[None]))
     landmarks = []
     for body, table in robot.profile["landmarks"].items():
-        index = robot.body_index(body)
-        human = table.get("human") if isinstance(table, dict) else table
-        if human not in SMPLH_JOINTS:
-            raise ConfigError(f"landmark {body} pairs with {human!r}", where=robot.name,
-                              help=f"human is one of: {', '.join(SMPLH_JOINTS)}")  # fmt: skip
-        weights = [
-            _number(table.get(key, 1.0), f"{robot.name}: [landmarks.{body}] {key}", low=0.0)
-            for key in ("position_weight", "rotation_weight")
-        ]
-        w, x, y, z = (float(v) for v in quat[0, index])
-        landmarks.append(Landmark(human, body, *weights, mount=(w, x, y, z)))
+        w, x, y, z = (float(v) for v in quat[robot.body_index(body)])
+        landmarks.append(replace(read_landmark(robot.name, body, table), mount=(w, x, y, z)))
     landmarks.sort(key=lambda mark: robot.body_index(mark.body))
     root = robot.body_names[0]
     if not landmarks or landmarks[0].human != "pelvis" or landmarks[0].body != root:
@@ -360,7 +267,24 @@ def _read_landmarks(robot: Robot) -> tuple[Landmark, ...]:
             if body not in paired:
                 raise ConfigError(f"foot body {body} is no landmark", where=robot.name,
                                   help=f"add [landmarks.{body}] to the profile")  # fmt: skip
+    require_tpose(
+        robot.name, robot.tree, robot.joint_names, robot.body_names, landmarks, robot.feet, pos
+    )
     return tuple(landmarks)
+
+
+def _tpose_value(robot: Robot, joint: str, value: Any) -> float:
+    """A value of the table ``[tpose]`` that its joint can take [rad or m]."""
+    where = f"{robot.name}: [tpose] {joint}"
+    angle, index = number(value, where), robot.joint_index(joint)
+    slides = robot.tree.is_slide[index]
+    turn = np.inf if slides else 2 * np.pi
+    low, high = np.clip(robot.joint_range[index], -turn, turn)
+    if not low - _RANGE_TOLERANCE <= angle <= high + _RANGE_TOLERANCE:
+        unit = "metres" if slides else "radians"
+        raise ConfigError(f"found {angle:g}, outside the joint's range of {low:.4g} to {high:.4g}",
+                          where=where, help=f"give the value in {unit}")  # fmt: skip
+    return angle
 
 
 def _facing(robot: Robot) -> Float[Array, "4"]:

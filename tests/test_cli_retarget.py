@@ -139,6 +139,11 @@ def test_a_rejected_clip_is_not_in_the_cache_but_in_the_audit(
     assert "MK205" in codes
     assert main(arguments) == 1
     assert "1 clip: 1 rejected before, 0 to solve" in capsys.readouterr().err
+    for command in (["audit"], ["cache", "list"], ["cache", "verify"]):
+        assert main([*command, str(out)]) == 1
+        assert f"{out}: no clip in the cache: of 1 clip none was accepted; " in (
+            capsys.readouterr().err
+        )
 
 
 def test_a_dry_run_writes_nothing(

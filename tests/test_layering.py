@@ -12,7 +12,8 @@ PACKAGE = ROOT / "motionkit"
 
 _BASE = {"errors", "rotation"}
 _CLIP = _BASE | {"clip"}
-_ROBOT = _CLIP | {"kinematics", "mjcf", "assets", "robot"}
+_PROFILE = _CLIP | {"kinematics", "profile"}
+_ROBOT = _PROFILE | {"mjcf", "assets", "tpose", "robot"}
 _CACHE = _ROBOT | {"cache"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -21,6 +22,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kinematics": _BASE,
     "mjcf": _BASE | {"kinematics"},
     "clip": _BASE,
+    "profile": _CLIP,
+    "tpose": _PROFILE,
     "robot": _ROBOT,
     "formats": _CLIP,
     "human": _ROBOT,

@@ -17,6 +17,7 @@ from motionkit.cache.reference import CONVENTIONS as CONVENTIONS
 from motionkit.cache.reference import Reference as Reference
 from motionkit.cache.reference import build_reference as build_reference
 from motionkit.cache.reference import derive as derive
+from motionkit.cache.store import SUFFIX as SUFFIX
 from motionkit.cache.store import Header as Header
 from motionkit.cache.store import IdentityWarning as IdentityWarning
 from motionkit.cache.store import is_done as is_done

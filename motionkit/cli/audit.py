@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from motionkit.cli.console import CLEAN, FINDINGS, paint, say, show, show_json
+from motionkit.cli.console import CLEAN, FINDINGS, counted, paint, say, show, show_json
 from motionkit.cli.options import KnobCommand, Knobs, read_config, resolve
 
 if TYPE_CHECKING:
@@ -37,22 +37,23 @@ def command(
 ) -> int:  # fmt: skip
     """Audit caches, or single shards of them: findings, and figures of every clip.
 
-    Exit 1 if there is a finding of severity error.
+    Exit 1 if there is a finding of severity error, or a batch that accepted no clip.
     """
     if explain is not None:
         return _explain(explain, as_json)
     if not paths:
         raise click.UsageError("no cache given", click.get_current_context())
     config = resolve(AUDIT, flags, read_config(config_path, (AUDIT,)))
-    results = [result for path in paths for result in _audit(path, robot, config)]
+    of_path = [_audit(path, robot, config) for path in paths]
+    results = [result for found in of_path for result in found]
     if as_json:
         show_json("audit", {"clips": [result.as_lines() for result in results]})
     else:
         for result in results:
             _show(result)
     num_errors = sum(result.num_errors for result in results)
-    say(f"{len(results)} clips, {num_errors} errors")
-    return FINDINGS if num_errors else CLEAN
+    say(f"{counted(len(results), 'clip')}, {counted(num_errors, 'error')}")
+    return FINDINGS if num_errors or not all(of_path) else CLEAN
 
 
 def _explain(code: str, as_json: bool) -> int:
@@ -102,7 +103,8 @@ def _show(result: "AuditResult") -> None:
 
 def _counts(result: "AuditResult") -> str:
     counts = {name: sum(f.severity == name for f in result.findings) for name in _COLOURS}
-    said = [f"{number} {name}" for name, number in counts.items() if number]
+    said = [counted(number, name) if name != "info" else f"{number} {name}"
+            for name, number in counts.items() if number]  # fmt: skip
     return ", ".join(said) or "clean"
 
 

@@ -103,6 +103,11 @@ def record_path(out: Path, name: str) -> Path:
     return out / _CLIPS_FOLDER / f"{name}.jsonl"
 
 
+def list_records(out: Path) -> list[Path]:
+    """The records of all clips of a cache, by name; none if no batch wrote there."""
+    return sorted((out / _CLIPS_FOLDER).glob("[!.]*.jsonl"))
+
+
 def read_record(out: Path, name: str) -> Ended | None:
     """How a clip ended last time; absent if it never did, or in another version's words."""
     try:
@@ -199,8 +204,7 @@ def collect(out: Path, **facts: Any) -> Path:
     folder, target = out / _CLIPS_FOLDER, out / AUDIT_FILE
     folder.mkdir(parents=True, exist_ok=True)
     with _alone_in(folder):
-        records = sorted(folder.glob("[!.]*.jsonl"))
-        parts = [path.read_bytes() for path in records]
+        parts = [path.read_bytes() for path in list_records(out)]
         lines = [json.loads(line) for part in parts for line in part.splitlines()]
         replace_file(target, [*parts, json_line(run_line(lines, **facts))])
     return target

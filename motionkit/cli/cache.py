@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from motionkit.cli.console import CLEAN, FINDINGS, print_error, say, show, show_json
+from motionkit.cli.console import CLEAN, FINDINGS, counted, print_error, say, show, show_json
 
 if TYPE_CHECKING:
     from motionkit.cache import Entry, Listing
@@ -25,7 +25,7 @@ def command() -> None:
 @_PATHS
 @_JSON
 def list_command(paths: tuple[Path, ...], as_json: bool) -> int:
-    """List the clips of caches. Exit 1 if a shard cannot be opened."""
+    """List the clips of caches. Exit 1 if a shard cannot be opened, or no clip was accepted."""
     listings = [list_shards(path) for path in paths]
     entries = [entry for listing in listings for entry in listing.entries]
     unreadable = [found for listing in listings for found in listing.unreadable]
@@ -39,23 +39,28 @@ def list_command(paths: tuple[Path, ...], as_json: bool) -> int:
             size = f"{entry.num_frames:>6} frames  {entry.fps:g} 1/s  {entry.seconds:8.2f} s"
             show(f"{entry.name:<32} {entry.robot:<16} {size}  {entry.fingerprint[:12]}")
         seconds = sum(entry.seconds for entry in entries)
-        say(f"{len(entries)} clips, {sum(e.num_frames for e in entries)} frames, {seconds:.2f} s")
+        frames = counted(sum(e.num_frames for e in entries), "frame")
+        say(f"{counted(len(entries), 'clip')}, {frames}, {seconds:.2f} s")
     for _, error in unreadable:
         print_error(str(error), error.help)
-    return FINDINGS if unreadable else CLEAN
+    return FINDINGS if unreadable or not all(map(holds_shards, listings)) else CLEAN
 
 
 @command.command(name="verify", epilog="Example: motionkit cache verify out")
 @_PATHS
 @_JSON
 def verify_command(paths: tuple[Path, ...], as_json: bool) -> int:
-    """Read every byte of caches and compare it with its digest. Exit 1 if one differs."""
+    """Read every byte of caches and compare it with its digest.
+
+    Exit 1 if one differs, or no clip was accepted.
+    """
     from motionkit.cache import read_reference
     from motionkit.errors import MotionkitError
 
     sound: list[str] = []
     damaged: list[tuple[Path, MotionkitError]] = []
-    for listing in map(list_shards, paths):
+    listings = [list_shards(path) for path in paths]
+    for listing in listings:
         damaged += listing.unreadable
         for entry in listing.entries:
             try:
@@ -70,24 +75,47 @@ def verify_command(paths: tuple[Path, ...], as_json: bool) -> int:
         print_error(str(error), error.help)
     if not as_json:
         show(f"{len(sound)} sound, {len(damaged)} damaged")
-    return FINDINGS if damaged else CLEAN
+    return FINDINGS if damaged or not all(map(holds_shards, listings)) else CLEAN
 
 
 def list_shards(path: Path) -> "Listing":
     """A folder's shards, or the one shard that is named.
 
+    None are found where a batch accepted no clip; that is said on stderr.
+
     Raises:
-        InputError: no such folder or file.
+        InputError: no such folder or file, or nothing of motionkit in it.
     """
-    from motionkit.cache import Listing, list_references
+    from motionkit.cache import SUFFIX, Listing, list_references
+    from motionkit.cli import batch
+    from motionkit.errors import InputError
 
     if path.is_dir() or not path.exists():
-        return list_references(path)
-    listing = list_references(path.parent)
-    return Listing(
-        tuple(entry for entry in listing.entries if entry.path == path),
-        tuple(found for found in listing.unreadable if found[0] == path),
+        listing = list_references(path)
+    else:
+        beside = list_references(path.parent)
+        listing = Listing(
+            tuple(entry for entry in beside.entries if entry.path == path),
+            tuple(found for found in beside.unreadable if found[0] == path),
+        )
+    if holds_shards(listing):
+        return listing
+    if records := batch.list_records(path):
+        say(f"{path}: no clip in the cache: of {counted(len(records), 'clip')} none was accepted; "
+            f"{path / batch.AUDIT_FILE} says why")  # fmt: skip
+        return listing
+    what = "holds no shard" if path.is_dir() else "is no shard"
+    raise InputError(
+        f"{what} of a motionkit cache, expected NAME{SUFFIX}",
+        where=str(path),
+        help="give the folder that motionkit retarget wrote with --out, or one of its "
+        f"{SUFFIX} files",
     )
+
+
+def holds_shards(listing: "Listing") -> bool:
+    """Whether there is anything, readable or not."""
+    return bool(listing.entries or listing.unreadable)
 
 
 def _as_dict(entry: "Entry") -> dict[str, Any]:

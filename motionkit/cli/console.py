@@ -187,6 +187,11 @@ def show_json(kind: str, content: dict[str, Any]) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 clip``, ``2 clips``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def paint(text: str, colour: str, stream: Stream | None = None) -> str:
     """The text in a colour, where the stream (default stderr) shows colours."""
     return click.style(text, fg=colour) if has_colour(stream or sys.stderr) else text

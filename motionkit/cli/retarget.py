@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from motionkit.cli.console import CLEAN, FINDINGS, say, show_json
+from motionkit.cli.console import CLEAN, FINDINGS, counted, say, show_json
 from motionkit.cli.options import KnobCommand
 from motionkit.cli.stages import STAGES
 
@@ -91,7 +91,7 @@ def command(
         robot, out, config_path, flags, picture=picture, overwrite=overwrite
     )
     if skipped:
-        say(f"{len(skipped)} files hold no motion and are left out; motionkit inspect says why")
+        say(f"{counted(len(skipped), 'file')} without motion left out; motionkit inspect says why")
     ended, todo = run(items, settings, workers or pool.num_cores(), dry_run=dry_run)
     if as_json:
         _show(ended, todo if dry_run else [], out)
@@ -146,7 +146,7 @@ def _opening(total: int, known: Sequence["Ended"], num_todo: int) -> str:
     if rejected := len(known) - written:
         parts.append(f"{rejected} rejected before")
     parts.append(f"{num_todo} to solve")
-    return f"{total} {'clip' if total == 1 else 'clips'}: {', '.join(parts)}"
+    return f"{counted(total, 'clip')}: {', '.join(parts)}"
 
 
 def _work(
