@@ -12,8 +12,7 @@ PACKAGE = ROOT / "motionkit"
 
 _BASE = {"errors", "rotation"}
 _CLIP = _BASE | {"clip"}
-_PROFILE = _CLIP | {"kinematics", "profile"}
-_ROBOT = _PROFILE | {"mjcf", "assets", "tpose", "robot"}
+_ROBOT = _CLIP | {"kinematics", "mjcf", "profile", "tpose", "assets", "robot"}
 _CACHE = _ROBOT | {"cache"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -22,8 +21,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kinematics": _BASE,
     "mjcf": _BASE | {"kinematics"},
     "clip": _BASE,
-    "profile": _CLIP,
-    "tpose": _PROFILE,
+    "profile": {"errors", "clip"},
+    "tpose": {"errors", "kinematics", "profile"},
     "robot": _ROBOT,
     "formats": _CLIP,
     "human": _ROBOT,
