@@ -1,6 +1,7 @@
 """The demo goes the whole way, and does not go it twice."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,11 @@ def test_the_demo_goes_the_whole_way_once(
     assert main(["demo", "--out", str(out), "--json"]) == 0
     assert "1 already done, 0 to solve" in (captured := capsys.readouterr()).err
     assert json.loads(captured.out)["clip"] == first["clip"]
+    assert main(["demo", "--out", str(out)]) == 0
+    audit = next(line for line in capsys.readouterr().out.splitlines() if "  audit " in line)
+    codes = [warning[:5] for warning in first["clip"]["warnings"]]
+    assert re.findall(r"MK\d{3}", audit) == codes
+    assert (f"{len(codes)} warning" if codes else "clean") in audit
     assert shard.stat().st_mtime_ns == made
 
 

@@ -208,6 +208,26 @@ def test_audit_and_cache_agree_with_the_batch(
     assert main(["cache", "verify", str(whole)]) == 0
 
 
+def test_the_line_of_a_clip_counts_the_warnings_of_its_audit(whole: Path) -> None:
+    from motionkit.audit import audit_reference
+    from motionkit.cache import read_reference
+    from motionkit.cli.batch import read_record
+    from motionkit.cli.progress import lines_of
+    from motionkit.robot import load_robot
+
+    robot, counts = load_robot("anatomic_soma"), {}
+    for name in CLIPS:
+        reference = read_reference(whole / f"{name}.safetensors")
+        warnings = [f for f in audit_reference(reference, robot).findings
+                    if f.severity == "warning"]  # fmt: skip
+        ended = read_record(whole, name)
+        assert ended is not None and ended.warnings == tuple(map(str, warnings))
+        counts[name] = len(warnings)
+        said = {0: "rad/s", 1: "   1 warning"}.get(len(warnings), f"   {len(warnings)} warnings")
+        assert lines_of(ended)[0].endswith(said)
+    assert max(counts.values()) > 0, "nothing to count: choose other clips"
+
+
 def test_a_damaged_shard_is_found(
     whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -54,6 +54,8 @@ class Ended:
     """What to do about it."""
     errors: tuple[str, ...] = ()
     """Findings of severity ``error``, a line each; of a clip that failed, what stopped it."""
+    warnings: tuple[str, ...] = ()
+    """Findings of severity ``warning``, a line each."""
     figures: dict[str, Any] = field(default_factory=dict)
     """JSON-able: frames, seconds, errors per part, peaks."""
 
@@ -114,7 +116,8 @@ def read_record(out: Path, name: str) -> Ended | None:
         last = json.loads(record_path(out, name).read_text("utf-8").splitlines()[-1])
         if last.pop("schema") != _RECORD_SCHEMA or last.pop("kind") != "ended":
             return None
-        return Ended(**{**last, "errors": tuple(last["errors"])})
+        lists = {key: tuple(last[key]) for key in ("errors", "warnings")}
+        return Ended(**{**last, **lists})
     except (FileNotFoundError, IndexError, KeyError, TypeError, ValueError):
         return None
 

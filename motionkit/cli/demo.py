@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from motionkit.cli.console import CLEAN, FINDINGS, say, show, show_json
+from motionkit.cli.console import CLEAN, FINDINGS, counted, say, show, show_json
 
 if TYPE_CHECKING:
     from motionkit.cli.batch import Ended
@@ -91,9 +91,18 @@ def _show(ended: "Ended", files: dict[str, Path], seconds: float) -> None:
             show(f"  peak {kind:<12} {peak['value']:.1f} {unit} at {peak['joint']}, "
                  f"budget {peak['budget']:g}")  # fmt: skip
         show(f"  solver            {report['outcome']} after {report['iterations']} steps")
+        show(f"  audit             {_findings(ended)}")
     for what, path in files.items():
         show(f"  {what:<17} {path}{'' if path.exists() else ' (not there)'}")
     say(f"done in {seconds:.1f} s")
+
+
+def _findings(ended: "Ended") -> str:
+    """``1 error MK301 penetration, 2 warnings MK302 skating, MK303 drift``, or ``clean``."""
+    kinds = (("error", ended.errors), ("warning", ended.warnings))
+    said = [f"{counted(len(lines), kind)} {', '.join(line.partition(':')[0] for line in lines)}"
+            for kind, lines in kinds if lines]  # fmt: skip
+    return ", ".join(said) or "clean"
 
 
 def _as_dict(ended: "Ended") -> dict[str, object]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from motionkit.cli import batch
+from motionkit.cli.console import counted
 from motionkit.cli.options import read_config, resolve
 from motionkit.cli.plan import Item, parse_frames
 from motionkit.cli.stages import STAGES, ClipConfig
@@ -268,13 +269,18 @@ def _judge(
 ) -> batch.Attempt:
     """The solver's outcome decides whether a clip is written; the audit's findings go with it."""
     report = result.report
-    errors = [finding for finding in audit.findings if finding.severity == "error"]
+    errors, warnings = (
+        [finding for finding in audit.findings if finding.severity == severity]
+        for severity in ("error", "warning")
+    )
     parts = report.position_error.values()
     mean = sum(part.mean for part in parts) / len(parts)
     message = (
         f"{reference.num_frames:>6} frames {report.seconds:6.1f} s   "
         f"position {1e3 * mean:.0f} mm   peak {report.peak_velocity.value:.1f} rad/s"
     )
+    if warnings:
+        message += f"   {counted(len(warnings), 'warning')}"
     help = ""
     if not report.outcome.is_accepted:  # of which the audit speaks as MK205 if as nothing else
         message, help = str(errors[0]), report.outcome.value
@@ -287,6 +293,7 @@ def _judge(
         message=message,
         help=help,
         errors=tuple(str(finding) for finding in errors),
+        warnings=tuple(str(finding) for finding in warnings),
         figures={"frames": reference.num_frames, "mean_position_error": mean,
                  "report": report.as_dict()},
     )  # fmt: skip

@@ -174,8 +174,11 @@ def _close(ended: Sequence["Ended"], settings: "Settings", **facts: Any) -> None
     out = settings.out
     audit = batch.collect(out, **pipeline.run_facts(settings), **facts)
     counts = [f"{sum(e.status == 'written' for e in ended)} written"]
-    if flawed := sum(e.status == "written" and not e.is_clean for e in ended):
-        counts[0] += f" ({flawed} with errors found)"
+    of_written = [e for e in ended if e.status == "written"]
+    flaws = (("errors", sum(bool(e.errors) for e in of_written)),
+             ("warnings", sum(bool(e.warnings) for e in of_written)))  # fmt: skip
+    if said := ", ".join(f"{number} with {what}" for what, number in flaws if number):
+        counts[0] += f" ({said})"
     for status in ("rejected", "failed"):
         if number := sum(e.status == status for e in ended):
             counts.append(f"{number} {status}")
