@@ -143,12 +143,50 @@ def test_a_joint_too_fast(robot):
     assert finding.value == np.abs(step).max()
     assert finding.frame == np.abs(step).argmax()
     assert codes(reference, robot) == ["MK203"]
-    assert codes(reference, robot, max_velocity=25.0) == []
-    settings = {"retarget": {"max_joint_velocity": 25.0}}
+    assert codes(reference, robot, max_velocity=27.0) == []
+    settings = {"retarget": {"max_joint_velocity": 27.0}}
     assert codes(replace(reference, identity=replace(reference.identity, settings=settings)),
                  robot) == []  # fmt: skip
     allowed = replace(reference, report={"outcome": "converged", "budget_exceeded": ["velocity"]})
     assert found(allowed, robot, "MK203").severity == "warning"
+
+
+@pytest.mark.parametrize("peak, limited", [(17.8, False), (18.0, True)])
+def test_a_joint_held_back_by_its_budget_is_said(robot, peak, limited):
+    def change(qpos):
+        # at most 20 rad/s, from 90% of which the retargeter holds back; 108 rad/s² on the way
+        qpos[:, joint(robot, "neck")] = 0.0
+        speed = np.interp(np.arange(121), [40, 45, 47, 52], [0, peak, peak, 0], 0, 0)
+        qpos[1:, joint(robot, "neck")] += np.cumsum(speed[:-1]) / 30.0
+
+    reference = moved(robot, change, target_pos_w=None, target_quat_w=None)
+    assert codes(reference, robot) == (["MK216"] if limited else [])
+    frames = audit_reference(reference, robot).summary["velocity"]["limited_frames"]
+    assert frames == (3 if limited else 0)
+    if not limited:
+        return
+    finding = found(reference, robot, "MK216")
+    assert (finding.where, finding.unit, finding.severity) == ("neck", "rad/s", "warning")
+    assert finding.frame in (45, 46, 47)
+    assert finding.value == pytest.approx(18.0, abs=1e-4)
+    assert finding.message == (
+        f"velocity of neck reaches 18 rad/s at frame {finding.frame}, 90% of its budget; "
+        "3 frames held back"
+    )
+    settings = {"retarget": {"budget_onset": 0.95}}
+    later = replace(reference, identity=replace(reference.identity, settings=settings))
+    assert codes(later, robot) == []
+    assert codes(reference, robot, limited_share=0.91) == []
+
+
+def test_an_acceleration_held_back_by_its_budget_is_said(robot):
+    def change(qpos):
+        qpos[60, joint(robot, "neck")] += 0.15  # by itself 0.3 · 30² = 270 rad/s²
+
+    reference = moved(robot, change, target_pos_w=None, target_quat_w=None)
+    finding = found(reference, robot, "MK216", limited_share=0.85)
+    assert (finding.where, finding.frame, finding.unit) == ("neck", 59, "rad/s²")
+    assert codes(reference, robot, limited_share=0.85) == ["MK216"]
 
 
 def test_a_joint_that_jerks(robot):

@@ -194,6 +194,12 @@ CHECKS: dict[str, Check] = {
         "backwards", "warning", "The robot faces against its travel for most of the clip",
         "a source turned about its up axis, or mirrored, looks like this",
         "look at the clip; none needed if the person walks backwards", "min_facing"),
+    "MK216": Check(
+        "budget-limited", "warning", "A joint reaches the onset of its budget of speed or "
+        "acceleration, so the motion was held back there",
+        "the source is faster, and what is stored is a smoothed version of it",
+        "compare with the source at the frame named; raise --max-joint-velocity or "
+        "--max-joint-acceleration if the robot can", "limited_share"),
     # Terrain and contact.
     "MK301": Check(
         "penetration", "error", "The robot's collision geometry is below the ground",

@@ -43,6 +43,11 @@ class AuditConfig:
         "rad/s^2",
     )  # fmt: skip
     budget_tolerance: float = _knob(1e-5, "share by which a budget may be exceeded")
+    limited_share: float | None = _knob(
+        None,
+        "share of a budget from which a motion counts as held back by it; default: 0.995 of "
+        "the onset of the budget's penalty in the cache's settings, else of 0.9",
+    )
     max_root_speed: float = _knob(
         15.0, "speed of the root beyond which it was teleported", "m/s",
         "sprinters reach 12.4 m/s (Graubner and Nixdorf 2011)",

@@ -17,6 +17,8 @@ _UNCHANGED = 1e-7  # [rad or m]: below it two float32 poses are one
 _X_AXIS = np.array([1.0, 0.0, 0.0])
 _LEVEL = 0.5  # level part of the facing below which someone lies or bends too far to face anywhere
 _FULL_WEIGHT = 1.0  # of a landmark that must be met
+_ONSET = 0.9  # share of a budget at which its penalty begins, where the cache does not say
+_NEAR_ONSET = 0.995  # share of the onset at which the penalty has something to do with it
 
 
 def check_limits(motion: Motion) -> Checked:
@@ -40,7 +42,7 @@ def check_limits(motion: Motion) -> Checked:
 
 
 def check_rates(motion: Motion) -> Checked:
-    """MK202, MK203, MK204: jumps over π, speed, acceleration; jerk as a figure.
+    """MK202, MK203, MK204, MK216: jumps over π, speed, acceleration; jerk as a figure.
 
     Speed is ``(q[t+1] - q[t]) fps`` and acceleration ``(q[t+1] - 2 q[t] + q[t-1]) fps²``, in
     float64 from the stored float32. Rounding to float32 moves an acceleration by up to four units
@@ -106,19 +108,20 @@ def _held(
     rounding: Float[Array, "n"],
     source: str,
 ) -> tuple[dict[str, Any], list[Finding]]:
-    """Figures of a rate, and a finding if it exceeds its budget by more than rounding explains."""
+    """Figures of a rate; a finding if it exceeds its budget by more than rounding, or nears it."""
     size = np.abs(rate)
+    share = np.where(excused, 0.0, size / budget)
+    limited = share >= _limited_share(motion)
     tolerance = np.maximum(motion.config.budget_tolerance, rounding)
     figures = {**_peak(motion, size), "budget": budget, "budget_of": source,
-               "tolerance": float(tolerance.max())}  # fmt: skip
-    excess = np.where(excused, 0.0, size / (budget * (1.0 + tolerance)))
+               "tolerance": float(tolerance.max()),
+               "limited_frames": int(limited.any(axis=1).sum())}  # fmt: skip
+    excess = share / (1.0 + tolerance)
     if excess.max() <= 1.0:
-        return figures, []
+        return figures, _limited(motion, what, share, limited, budget)
     frame, joint = worst(excess)
     name, value = motion.robot.joint_names[joint], float(size[frame, joint])
-    unit = ("m" if motion.robot.tree.is_slide[joint] else "rad") + (
-        "/s" if what == "velocity" else "/s²"
-    )
+    unit = _unit(motion, joint, what)
     is_allowed = what in motion.reference.report.get("budget_exceeded", ())
     joints = int(np.sum(np.any(excess > 1.0, axis=0)))
     return figures, [motion.finding(
@@ -126,6 +129,36 @@ def _held(
         f"(tolerance {tolerance[joint]:.1e}){_more(joints)}", where=name, frame=frame,
         value=value, limit=budget, unit=unit,
         severity="warning" if is_allowed else "error")]  # fmt: skip
+
+
+def _unit(motion: Motion, joint: int, what: str) -> str:
+    length = "m" if motion.robot.tree.is_slide[joint] else "rad"
+    return length + ("/s" if what == "velocity" else "/s²")
+
+
+def _limited_share(motion: Motion) -> float:
+    """Share of a budget from which its penalty held the motion back."""
+    if motion.config.limited_share is not None:
+        return motion.config.limited_share
+    onset = motion.reference.identity.settings.get("retarget", {}).get("budget_onset", _ONSET)
+    return _NEAR_ONSET * float(onset)
+
+
+def _limited(
+    motion: Motion, what: str, share: Float[Array, "S n"], limited: Array, budget: float
+) -> list[Finding]:
+    """MK216: where a rate that keeps its budget was held back to keep it."""
+    if not limited.any():
+        return []
+    frame, joint = worst(share)
+    name, unit = motion.robot.joint_names[joint], _unit(motion, joint, what)
+    value, frames = float(share[frame, joint] * budget), int(limited.any(axis=1).sum())
+    return [motion.finding(
+        "MK216", f"{what} of {name} reaches {value:.4g} {unit} at frame {frame}, "
+        f"{100 * share[frame, joint]:.0f}% of its budget; {frames} "
+        f"{'frame' if frames == 1 else 'frames'} held back"
+        f"{_more(int(limited.any(axis=0).sum()))}", where=name, frame=frame, value=value,
+        limit=_limited_share(motion) * budget, unit=unit)]  # fmt: skip
 
 
 def check_root(motion: Motion) -> Checked:
@@ -330,4 +363,6 @@ def _far(
 
 
 def _more(joints: int) -> str:
-    return f"; {joints - 1} more joints too" if joints > 1 else ""
+    """What a message about one joint adds when it is true of several."""
+    more = joints - 1
+    return f"; {more} more {'joint' if more == 1 else 'joints'} too" if more else ""
