@@ -123,6 +123,23 @@ def test_a_robot_profile_with_an_unknown_key_is_refused() -> None:
         resolve(STAGE, {}, {}, {"stage": {"gian": 1.0}})
 
 
+def test_every_command_accepts_a_config_file_with_the_tables_of_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from motionkit.cli.console import main
+
+    path, out = tmp_path / "c.toml", tmp_path / "walk.bvh"
+    path.write_text("[synth]\nseconds = 0.5\n[audit]\nmin_seconds = 0.1\n[clip]\nfps = 20\n"
+                    "[retarget]\nmax_iterations = 50\n[human]\nstature = 1.8\n")  # fmt: skip
+    given = ["--config", str(path)]
+    assert main(["synth", "--out", str(out), *given]) == 0
+    cache = str(tmp_path / "cache")
+    retarget = ["retarget", str(out), "--robot", "anatomic_soma", "--out", cache, *given]
+    assert main([*retarget, "--dry-run"]) == 0
+    assert main(["audit", cache, *given]) == 2
+    assert "unknown table" not in capsys.readouterr().err
+
+
 def test_the_fields_called_basic_exist() -> None:
     from motionkit.cli.stages import STAGES
 

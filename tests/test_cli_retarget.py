@@ -228,6 +228,39 @@ def test_the_line_of_a_clip_counts_the_warnings_of_its_audit(whole: Path) -> Non
     assert max(counts.values()) > 0, "nothing to count: choose other clips"
 
 
+def test_the_limits_of_a_config_file_hold_for_the_audit_of_a_batch(
+    motions: Path, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text("[audit]\nmax_penetration = -1.0\n[synth]\nseconds = 2\n")
+    out, flags = tmp_path / "cache", ["--config", str(config)]
+    assert main(_arguments(motions / "arms.bvh", out, *flags)) == 1
+    assert "MK301" in capsys.readouterr().err
+    assert main(["audit", str(out)]) == 0
+    assert main(["audit", str(out), *flags]) == 1
+    assert "MK301" in capsys.readouterr().out
+    # The limits do not shape the cache.
+    assert _shards(out)["arms.safetensors"] == _shards(whole)["arms.safetensors"]
+    run = json.loads((out / "audit.jsonl").read_text().splitlines()[-1])
+    assert run["audit"]["max_penetration"] == -1.0
+
+
+def test_a_robots_profile_may_hold_limits_of_the_audit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from builders import GANTRY, gantry_reference, profile, write_robot
+
+    from motionkit.cache import write_reference
+    from motionkit.robot import load_robot
+
+    limits = "\n[audit]\nmin_seconds = 100.0\n"
+    text = profile("trunk", "left", "right", "gantry") + limits
+    path = write_robot(tmp_path / "robot", GANTRY, text)
+    write_reference(tmp_path / "cache", gantry_reference(load_robot(path)))
+    assert main(["audit", str(tmp_path / "cache"), "--robot", str(path)]) == 0
+    assert "MK402" in capsys.readouterr().out
+
+
 def test_a_damaged_shard_is_found(
     whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from motionkit.cli.console import CLEAN, FINDINGS, counted, paint, say, show, show_json
-from motionkit.cli.options import KnobCommand, Knobs, read_config, resolve
+from motionkit.cli.options import KnobCommand, read_config, resolve
+from motionkit.cli.stages import AUDIT, TABLES
 
 if TYPE_CHECKING:
-    from motionkit.audit import AuditConfig, AuditResult, Finding
+    from motionkit.audit import AuditResult, Finding
 
-AUDIT = Knobs("audit", "motionkit.audit:AuditConfig")
-"""The limits that clips are held against."""
 _COLOURS = {"error": "red", "warning": "yellow", "info": "blue"}
 
 
@@ -43,8 +42,9 @@ def command(
         return _explain(explain, as_json)
     if not paths:
         raise click.UsageError("no cache given", click.get_current_context())
-    config = resolve(AUDIT, flags, read_config(config_path, (AUDIT,)))
-    of_path = [_audit(path, robot, config) for path in paths]
+    config = read_config(config_path, TABLES)
+    resolve(AUDIT, flags, config)  # refuses bad limits even where there is nothing to audit
+    of_path = [_audit(path, robot, flags, config) for path in paths]
     results = [result for found in of_path for result in found]
     if as_json:
         show_json("audit", {"clips": [result.as_lines() for result in results]})
@@ -69,8 +69,10 @@ def _explain(code: str, as_json: bool) -> int:
     return CLEAN
 
 
-def _audit(path: Path, robot: str | None, config: "AuditConfig") -> "list[AuditResult]":
-    """The audit of every shard of a folder, or of one shard."""
+def _audit(
+    path: Path, robot: str | None, flags: dict[str, Any], config: dict[str, dict[str, Any]]
+) -> "list[AuditResult]":
+    """The audit of every shard of a folder, or of one shard, each by the limits of its robot."""
     from dataclasses import replace
 
     from motionkit.audit import AuditResult, audit_reference, find_duplicates, unreadable
@@ -82,9 +84,9 @@ def _audit(path: Path, robot: str | None, config: "AuditConfig") -> "list[AuditR
     copies = {finding.clip: finding for finding in find_duplicates(listing.entries)}
     results = [AuditResult(p.stem, (unreadable(p, e),), {}) for p, e in listing.unreadable]
     for entry in listing.entries:
-        result = audit_reference(
-            read_reference(entry.path), robot_named(robot or entry.robot), config
-        )
+        own = robot_named(robot or entry.robot)
+        limits = resolve(AUDIT, flags, config, own.profile)
+        result = audit_reference(read_reference(entry.path), own, limits)
         if (copy := copies.get(entry.name)) is not None:
             result = replace(result, findings=(*result.findings, copy))
         results.append(result)

@@ -15,11 +15,11 @@ from motionkit.cli import batch
 from motionkit.cli.console import counted
 from motionkit.cli.options import read_config, resolve
 from motionkit.cli.plan import Item, parse_frames
-from motionkit.cli.stages import STAGES, ClipConfig
+from motionkit.cli.stages import AUDIT, STAGES, TABLES, ClipConfig
 from motionkit.errors import IdentityError
 
 if TYPE_CHECKING:
-    from motionkit.audit import AuditResult
+    from motionkit.audit import AuditConfig, AuditResult
     from motionkit.cache import Reference
     from motionkit.clip import HumanClip
     from motionkit.formats import ReadOptions
@@ -46,6 +46,8 @@ class Settings:
     """Of the alignment."""
     retarget: "RetargetConfig"
     """Of the solver."""
+    audit: "AuditConfig"
+    """Limits of the audit; no part of a cache's identity."""
     picture: bool = False
     """Draw eight frames of each clip that is written."""
     overwrite: bool = False
@@ -101,9 +103,10 @@ def resolve_settings(
     Raises:
         ConfigError, AssetError: a setting or the robot cannot be used.
     """
-    config = read_config(config_path, STAGES)
+    config = read_config(config_path, TABLES)
     profile = robot_named(robot).profile
     stages = {stage.table: resolve(stage, flags, config, profile) for stage in STAGES}
+    stages[AUDIT.table] = resolve(AUDIT, {}, config, profile)
     return Settings(robot=robot, out=out, picture=picture, overwrite=overwrite, **stages)
 
 
@@ -169,6 +172,7 @@ def run_facts(settings: Settings) -> dict[str, Any]:
     return {
         "versions": {name: version(name) for name in libraries},
         "identity": _common_identity(settings),
+        "audit": asdict(settings.audit),
     }
 
 
@@ -230,7 +234,7 @@ def retarget_clip(job: ClipJob) -> batch.Attempt:
     human = _human(job)
     result = retarget(human, robot, settings.retarget)
     reference = _reference(job, human, robot, result)
-    return _judge(job, reference, result, audit_reference(reference, robot))
+    return _judge(job, reference, result, audit_reference(reference, robot, settings.audit))
 
 
 def _human(job: ClipJob) -> "HumanClip":

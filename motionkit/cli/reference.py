@@ -30,7 +30,10 @@ the robot's profile, default. In the file, `--max-iterations 50` of the table `[
 max_iterations = 50
 ```
 
-A key that is no setting is refused, with the nearest that is. Every command has `--help` (`-h`).
+One file may serve all commands: each takes the tables that it knows. `[audit]` holds for the audit
+of `motionkit retarget` too, of every clip that it solves; what was done before keeps its findings,
+and `motionkit audit` judges it anew. A key that is no setting is refused, with the nearest that is.
+Every command has `--help` (`-h`).
 
 ## How a clip of a batch ends
 

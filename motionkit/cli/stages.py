@@ -1,4 +1,4 @@
-"""The settings that shape a cache, stage by stage."""
+"""The settings of all commands, stage by stage."""
 
 from dataclasses import dataclass, field
 
@@ -49,3 +49,12 @@ STAGES = (
 )
 # fmt: on
 """Every setting that shapes a cache."""
+
+AUDIT = Knobs("audit", "motionkit.audit:AuditConfig")
+"""The limits that clips are held against; they shape findings, not the cache."""
+
+SYNTH = Knobs("synth", "motionkit.synth:SynthConfig")
+"""What is made."""
+
+TABLES = (*STAGES, AUDIT, SYNTH)
+"""Every table of a config file. One file may serve all commands: each takes what it knows."""

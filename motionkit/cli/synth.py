@@ -6,10 +6,8 @@ from typing import Any
 import click
 
 from motionkit.cli.console import CLEAN, say, show_json
-from motionkit.cli.options import KnobCommand, Knobs, read_config, resolve
-
-SYNTH = Knobs("synth", "motionkit.synth:SynthConfig")
-"""What is made."""
+from motionkit.cli.options import KnobCommand, read_config, resolve
+from motionkit.cli.stages import SYNTH, TABLES
 
 
 @click.command(
@@ -42,7 +40,7 @@ def command(
     from motionkit.errors import InputError
     from motionkit.synth import synthesize, write_bvh
 
-    config = resolve(SYNTH, flags, read_config(config_path, (SYNTH,)))
+    config = resolve(SYNTH, flags, read_config(config_path, TABLES))
     if out.exists() and not (overwrite or dry_run):
         raise InputError("the file is there already", where=str(out),
                          help="give --overwrite, or another --out")  # fmt: skip
