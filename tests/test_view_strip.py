@@ -8,7 +8,9 @@ from motionkit.errors import AssetError, InputError
 from motionkit.robot import load_robot
 from motionkit.view import gl
 from motionkit.view.camera import follow
-from motionkit.view.strip import PANEL, render_strip
+from motionkit.view.strip import PANEL, render_strip, render_tpose
+
+ASPECT = PANEL[0] / PANEL[1]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,7 @@ def panels(path):
 def require_robot_in(panel, robot, qpos):
     """The pixels where the chest is differ from the ground's and the sky's, which are light."""
     pos, _ = robot.forward(qpos[None])
-    (camera,) = follow(robot, qpos[None], pos)
+    (camera,) = follow(robot, qpos[None], ASPECT)
     (x, y), *_ = camera.project(pos[:, robot.body_index("Chest")], *PANEL)[0].round().astype(int)
     assert panel[y - 3 : y + 4, x - 3 : x + 4].mean() < 190
     assert panel[:10, -40:].mean() > 200 and panel.std() > 10
@@ -45,7 +47,7 @@ def require_robot_in(panel, robot, qpos):
 
 def can_render(robot):
     qpos = standing(robot, 1)
-    return gl.render(robot, qpos, follow(robot, qpos, robot.forward(qpos)[0]), (16, 16))
+    return gl.render(robot, qpos, follow(robot, qpos, ASPECT), (16, 16))
 
 
 @pytest.mark.slow
@@ -105,7 +107,7 @@ def test_a_driver_that_dies_hangs_or_fails_costs_the_rendering_only(
     monkeypatch.setattr(gl, "_WORKER", worker)
     monkeypatch.setenv("MUJOCO_GL", "egl")
     qpos = standing(robot, 1)
-    cameras = follow(robot, qpos, robot.forward(qpos)[0])
+    cameras = follow(robot, qpos, ASPECT)
     made = gl.render(robot, qpos, cameras, (16, 16), seconds=1.0)
     assert made.images is None and cause in made.cause
     if "sleep" not in script:
@@ -121,7 +123,7 @@ def test_targets_and_contacts_are_marked_where_they_are(robot, tmp_path):
     render_strip(robot, qpos, paths[0], fps=30.0, renderer="drawing")
     render_strip(robot, qpos, paths[1], fps=30.0, renderer="drawing", targets=target,
                  contact=contact)  # fmt: skip
-    (camera,) = follow(robot, qpos, pos)
+    (camera,) = follow(robot, qpos, ASPECT)
     changed = np.argwhere(np.any(read(paths[0]) != read(paths[1]), axis=-1))[:, ::-1]
     dot = camera.project(target[0], *PANEL)[0]
     heel = camera.project(pos[:, robot.body_index(robot.contact_bodies[0])], *PANEL)[0]
@@ -135,6 +137,20 @@ def test_a_strip_shows_no_frame_twice(robot, tmp_path, frames, count, shown):
     path = tmp_path / "strip.png"
     render_strip(robot, standing(robot, frames), path, fps=30.0, count=count, renderer="drawing")
     assert read(path).shape[1] == shown * PANEL[0]
+
+
+def test_the_t_pose_is_shown_from_three_sides_upright_and_wide(robot, tmp_path):
+    """From the front the arms span more than the robot is tall; from the side they hardly show."""
+    path = tmp_path / "tpose.png"
+    assert render_tpose(robot, path, renderer="drawing") == "drawing"
+    wide, tall = [], []
+    for panel in panels(path):
+        robot_only = panel[24:].mean(axis=-1) < 190  # below the label; dots are on the robot
+        wide.append(np.ptp(np.flatnonzero(robot_only.any(axis=0))))
+        tall.append(np.ptp(np.flatnonzero(robot_only.any(axis=1))))
+    assert len(wide) == 3 and wide[0] > wide[1] > 2 * wide[2]
+    assert 0.85 < wide[0] / tall[0] < 1.1  # 1.62 m over 1.76 m
+    assert wide[0] > 0.75 * PANEL[0]
 
 
 def test_robots_of_any_shape_are_drawn(tmp_path):

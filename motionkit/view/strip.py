@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
+Renderer = Literal["auto", "gl", "drawing"]
+
 PANEL = (240, 320)
 """Width and height of one frame [pixels]."""
 
@@ -28,6 +30,7 @@ _TARGET_RADIUS = 3.0  # [pixels]
 _CONTACT_RADIUS = 5.0  # [pixels]
 _TARGET_COLOUR, _CONTACT_COLOUR, _TEXT_COLOUR = (20, 140, 70), (215, 50, 40), (60, 65, 75)
 _TEXT_SIZE = 14  # [pixels]
+_VIEWS = {"front": 0.0, "right, ahead": 45.0, "right": 90.0}  # [degrees] to the camera, from ahead
 
 
 def render_strip(
@@ -39,12 +42,13 @@ def render_strip(
     count: int = 8,
     targets: Float[Array, "T L 3"] | None = None,
     contact: Float[Array, "T K"] | None = None,
-    renderer: Literal["auto", "gl", "drawing"] = "auto",
+    renderer: Renderer = "auto",
 ) -> str:
     """Write a PNG of up to ``count`` frames, side by side, the first and the last among them.
 
-    The camera follows the root and keeps its direction, 55 degrees from straight ahead of the
-    first frame. Green dots are targets, red rings contacts, both drawn over the picture.
+    The camera follows the robot and keeps its direction, 55 degrees from straight ahead of the
+    first frame, and its distance, at which the whole robot is in every panel. Green dots are
+    targets, red rings contacts, both drawn over the picture.
 
     Args:
         robot: who moves.
@@ -71,7 +75,68 @@ def render_strip(
     shown = np.unique(np.linspace(0, len(qpos) - 1, count).round().astype(int))
     poses = np.asarray(qpos[shown], dtype=np.float64)
     body_pos, body_quat = robot.forward(poses)
-    cameras = follow(robot, poses, body_pos)
+    cameras = follow(robot, poses, PANEL[0] / PANEL[1])
+    labels = [f"{frame / fps:.2f} s" for frame in shown]
+    panels, made_by = _panels(robot, poses, cameras, labels, renderer)
+    for i, panel in enumerate(panels):
+        if targets is not None:
+            _dots(panel, cameras[i], targets[shown[i]])
+        if contact is not None:
+            on = contact[shown[i]] > _IN_CONTACT
+            _rings(panel, cameras[i], _soles(robot, body_pos[i], body_quat[i])[on])
+    write_png(path, np.concatenate([np.asarray(panel) for panel in panels], axis=1))
+    return made_by
+
+
+def render_tpose(robot: Robot, path: str | Path, *, renderer: Renderer = "auto") -> str:
+    """Write a PNG of the pose that a robot's profile calls the T-pose, from three sides.
+
+    From the front, from half right ahead and from the right; dots are the landmarks. The robot
+    stands with the lowest of its soles on the ground.
+
+    Args:
+        robot: who stands.
+        path: of the PNG; replaced whole.
+        renderer: as for :func:`render_strip`.
+
+    Returns:
+        What made the picture.
+
+    Raises:
+        AssetError: as for :func:`render_strip`.
+    """
+    require_libraries()
+    qpos = robot.tpose_qpos()[None]
+    pos, quat = robot.forward(qpos)
+    qpos[0, 2] -= min(_lowest(robot, name, pos[0], quat[0]) for name in robot.contact_bodies)
+    poses = np.repeat(qpos, len(_VIEWS), axis=0)
+    pos, _ = robot.forward(poses)
+    cameras = follow(
+        robot, poses, PANEL[0] / PANEL[1], np.radians(np.fromiter(_VIEWS.values(), float))
+    )
+    panels, made_by = _panels(robot, poses, cameras, list(_VIEWS), renderer)
+    index = [robot.body_index(mark.body) for mark in robot.landmarks]
+    for panel, camera in zip(panels, cameras, strict=True):
+        _dots(panel, camera, pos[0, index])
+    write_png(path, np.concatenate([np.asarray(panel) for panel in panels], axis=1))
+    return made_by
+
+
+def _lowest(robot: Robot, body: str, pos: Float[Array, "B 3"], quat: Float[Array, "B 4"]) -> float:
+    """Height of the lowest point of a body's sole [m]."""
+    center, radius = robot.sole(body)
+    index = robot.body_index(body)
+    return float(((pos[index] + rotation.rotate(quat[index], center))[:, 2] - radius).min())
+
+
+def _panels(
+    robot: Robot,
+    poses: Float[Array, "N nq"],
+    cameras: list[Camera],
+    labels: list[str],
+    renderer: Renderer,
+) -> tuple[list["Image"], str]:
+    """Labelled panels, and what made them."""
     size = (PANEL[0] * _OVERSAMPLE, PANEL[1] * _OVERSAMPLE)
     images, made_by = None, "drawing"
     if renderer != "drawing":
@@ -81,17 +146,8 @@ def render_strip(
         if rendered.images is not None:
             images, made_by = rendered.images, rendered.renderer
     if images is None:
-        images = draw(robot, body_pos, body_quat, cameras, size)
-    labels = [f"{frame / fps:.2f} s" for frame in shown]
-    panels = [_panel(image, label) for image, label in zip(images, labels, strict=True)]
-    for i, panel in enumerate(panels):
-        if targets is not None:
-            _dots(panel, cameras[i], targets[shown[i]])
-        if contact is not None:
-            on = contact[shown[i]] > _IN_CONTACT
-            _rings(panel, cameras[i], _soles(robot, body_pos[i], body_quat[i])[on])
-    write_png(path, np.concatenate([np.asarray(panel) for panel in panels], axis=1))
-    return made_by
+        images = draw(robot, *robot.forward(poses), cameras, size)
+    return [_panel(image, label) for image, label in zip(images, labels, strict=True)], made_by
 
 
 def _panel(image: Array, label: str) -> "Image":
