@@ -257,7 +257,14 @@ def test_a_robots_profile_may_hold_limits_of_the_audit(
     text = profile("trunk", "left", "right", "gantry") + limits
     path = write_robot(tmp_path / "robot", GANTRY, text)
     write_reference(tmp_path / "cache", gantry_reference(load_robot(path)))
-    assert main(["audit", str(tmp_path / "cache"), "--robot", str(path)]) == 0
+    cache = str(tmp_path / "cache")
+    assert main(["audit", cache]) == 2  # the cache does not know where the robot lies
+    assert capsys.readouterr().err.splitlines() == [
+        f"error: {cache}/walk.safetensors: the clip is of the robot gantry, which does not come "
+        "with motionkit",
+        "help: give --robot PATH, the MJCF that the clip was retargeted to",
+    ]
+    assert main(["audit", cache, "--robot", str(path)]) == 0
     assert "MK402" in capsys.readouterr().out
 
 

@@ -160,8 +160,7 @@ def read_reference(
         verify: read all arrays and compare their digests.
 
     Raises:
-        IdentityError: not as expected, naming field, stored and wanted value, and the command
-            that makes it anew; or an unknown schema.
+        IdentityError: not as expected, naming field, stored and wanted value; or an unknown schema.
         DamagedError: cut short, or changed since it was written.
         InputError: no such file, or not a shard of a cache.
     """
@@ -174,7 +173,7 @@ def read_reference(
         for name, array in arrays.items():
             if container.digest(array) != header.sha256.get(name):
                 raise DamagedError(f"{name} has changed since it was written", where=str(path),
-                                   help=_rebuild(header, "", header.path.parent))  # fmt: skip
+                                   help=_rebuild(header))  # fmt: skip
     identity = header.identity
     return Reference(
         name=header.name,
@@ -263,7 +262,7 @@ def _parse(path: Path, raw: Mapping[str, Any]) -> Header:
         ) from None
     if wrong:
         raise DamagedError(f"its header contradicts itself in {', '.join(wrong)}", where=str(path),
-                           help=_rebuild(header, "", path.parent))  # fmt: skip
+                           help=_rebuild(header))  # fmt: skip
     return header
 
 
@@ -279,7 +278,7 @@ def _require_identity(
         raise IdentityError(
             f"was made otherwise: {text}{f'; and {more} more' if more > 0 else ''}",
             where=str(header.path),
-            help=_rebuild(header, wanted, header.path.parent),
+            help="give the command again with --overwrite, or with another folder for --out",
         )
     if forgiven:
         warnings.warn(f"{header.path}: {'; '.join(str(d) for d in forgiven)}", IdentityWarning,
@@ -293,14 +292,8 @@ def _is_of_age(difference: Difference) -> bool:
     )
 
 
-def _rebuild(
-    header: Header, wanted: CacheIdentity | Mapping[str, Any] | str, folder: Path
-) -> str:  # fmt: skip
-    """The command that makes a shard as it was asked for, other settings as the user gives them."""
-    robot = header.identity.robot
-    if isinstance(wanted, CacheIdentity):
-        robot = wanted.robot
-    elif isinstance(wanted, Mapping):
-        robot = str(wanted.get("robot", robot))
-    source = header.provenance.get("path") or "FILE"
-    return f"motionkit retarget {source} --robot {robot} --out {folder} --overwrite"
+def _rebuild(header: Header) -> str:
+    """How to make a shard anew; the flags are the user's, of which the identity holds the sense."""
+    source = header.provenance.get("path") or "its source"
+    return (f"give the command again that retargeted {source} to {header.identity.robot}, with all "
+            "its flags and --overwrite")  # fmt: skip

@@ -12,15 +12,24 @@ from motionkit.cli.stages import AUDIT, TABLES
 
 if TYPE_CHECKING:
     from motionkit.audit import AuditResult, Finding
+    from motionkit.cache import Entry
+    from motionkit.robot import Robot
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "blue"}
 
 
 @click.command(
-    name="audit", cls=KnobCommand, knobs=(AUDIT,), epilog="Example: motionkit audit out --json"
+    name="audit",
+    cls=KnobCommand,
+    knobs=(AUDIT,),
+    epilog="Example: motionkit audit out --robot my_robot.xml",
 )
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--robot", help="Robot to audit against.  (default: the one that the cache names)")
+@click.option(
+    "--robot",
+    help="Name of a bundled robot, or path of an MJCF: the robot of the clips. Needed where it "
+    "does not come with motionkit.  (default: the one that the cache names)",
+)
 @click.option(
     "--config",
     "config_path",
@@ -84,13 +93,32 @@ def _audit(
     copies = {finding.clip: finding for finding in find_duplicates(listing.entries)}
     results = [AuditResult(p.stem, (unreadable(p, e),), {}) for p, e in listing.unreadable]
     for entry in listing.entries:
-        own = robot_named(robot or entry.robot)
+        own = robot_named(robot) if robot is not None else _robot_of(entry)
         limits = resolve(AUDIT, flags, config, own.profile)
         result = audit_reference(read_reference(entry.path), own, limits)
         if (copy := copies.get(entry.name)) is not None:
             result = replace(result, findings=(*result.findings, copy))
         results.append(result)
     return results
+
+
+def _robot_of(entry: "Entry") -> "Robot":
+    """The bundled robot that a shard names.
+
+    Raises:
+        AssetError: it names another; a cache does not keep the path of a robot.
+    """
+    from motionkit.assets import robot_names
+    from motionkit.cli.pipeline import robot_named
+    from motionkit.errors import AssetError
+
+    if entry.robot not in robot_names():
+        raise AssetError(
+            f"the clip is of the robot {entry.robot}, which does not come with motionkit",
+            where=str(entry.path),
+            help="give --robot PATH, the MJCF that the clip was retargeted to",
+        )
+    return robot_named(entry.robot)
 
 
 def _show(result: "AuditResult") -> None:
