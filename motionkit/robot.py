@@ -70,6 +70,11 @@ class Robot:
         """Hinges and slides."""
         return len(self.joint_names)
 
+    @property
+    def forward_axis(self) -> str:
+        """Where the model faces at rest: ``+x``, ``+y``, ``-x`` or ``-y``."""
+        return str(self.profile.get("forward", "+x"))
+
     @cached_property
     def contact_bodies(self) -> tuple[str, ...]:
         """Bodies of the contact columns: left heel, left toe, right heel, right toe, once each."""
@@ -102,6 +107,18 @@ class Robot:
             qpos[7 + self.joint_index(joint)] = _tpose_value(self, joint, value)
         qpos[3:7] = rotation.conjugate(_facing(self))
         return qpos
+
+    def require_tpose(self) -> None:
+        """Refuse a profile whose T-pose is certainly none.
+
+        Raises:
+            ConfigError: saying which landmarks are where they are not in a T-pose.
+        """
+        pos, _ = self.forward(self.tpose_qpos()[None])
+        require_tpose(
+            self.name, self.tree, self.joint_names, self.body_names, self.landmarks, self.feet,
+            pos[0],
+        )  # fmt: skip
 
     def sole(self, body: str) -> tuple[Float[Array, "P 3"], Float[Array, "P"]]:
         """Spheres of a foot body that carry it standing in the rest pose: centres, radii [m]."""
@@ -193,8 +210,16 @@ def load_robot(name: str | Path, profile: str | Path | None = None) -> Robot:
 
     Raises:
         AssetError: unknown name, unreadable or unsuitable model.
-        ConfigError: the profile is incomplete or names what the model lacks.
+        ConfigError: the profile is incomplete, names what the model lacks, or gives a T-pose
+            that is none.
     """
+    robot = read_robot(name, profile)
+    robot.require_tpose()
+    return robot
+
+
+def read_robot(name: str | Path, profile: str | Path | None = None) -> Robot:
+    """As :func:`load_robot`, but the T-pose may be none: to look at, not to put motions on."""
     path = Path(name)
     if path.suffix.lower() != ".xml" and not path.is_file():
         from motionkit.assets import robot_files
@@ -251,7 +276,7 @@ def _build(where: str, mjcf: bytes, profile_text: bytes, folder: Path | None) ->
 
 def _read_landmarks(robot: Robot) -> tuple[Landmark, ...]:
     """Landmarks of the profile; mounts from the pose in its ``[tpose]`` table (default: rest)."""
-    pos, quat = (found[0] for found in robot.forward(robot.tpose_qpos()[None]))
+    quat = robot.forward(robot.tpose_qpos()[None])[1][0]
     landmarks = []
     for body, table in robot.profile["landmarks"].items():
         w, x, y, z = (float(v) for v in quat[robot.body_index(body)])
@@ -267,9 +292,6 @@ def _read_landmarks(robot: Robot) -> tuple[Landmark, ...]:
             if body not in paired:
                 raise ConfigError(f"foot body {body} is no landmark", where=robot.name,
                                   help=f"add [landmarks.{body}] to the profile")  # fmt: skip
-    require_tpose(
-        robot.name, robot.tree, robot.joint_names, robot.body_names, landmarks, robot.feet, pos
-    )
     return tuple(landmarks)
 
 
@@ -290,8 +312,7 @@ def _tpose_value(robot: Robot, joint: str, value: Any) -> float:
 def _facing(robot: Robot) -> Float[Array, "4"]:
     """Rotation from the T-pose facing +X to the robot's own rest heading."""
     headings = {"+x": 0.0, "+y": 0.5 * np.pi, "-x": np.pi, "-y": -0.5 * np.pi}
-    forward = str(robot.profile.get("forward", "+x"))
-    if forward not in headings:
-        raise ConfigError(f"forward is {forward!r}", where=robot.name,
+    if robot.forward_axis not in headings:
+        raise ConfigError(f"forward is {robot.forward_axis!r}", where=robot.name,
                           help=f"it is one of: {', '.join(headings)}")  # fmt: skip
-    return rotation.from_axis_angle("Z", np.asarray(headings[forward]))
+    return rotation.from_axis_angle("Z", np.asarray(headings[robot.forward_axis]))

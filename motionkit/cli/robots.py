@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,35 +40,67 @@ def list_command(as_json: bool) -> int:
     return CLEAN
 
 
-@command.command(name="show", epilog="Example: motionkit robots show anatomic_soma")
+@command.command(name="show", epilog="Example: motionkit robots show anatomic_soma --picture t.png")
 @click.argument("robot")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw the T-pose and the landmarks from three sides as a PNG.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the picture if it is there.")
 @_JSON
-def show_command(robot: str, as_json: bool) -> int:
-    """Show a robot's joints, limits, budgets and pairing with the human.
+def show_command(robot: str, picture: Path | None, overwrite: bool, as_json: bool) -> int:
+    """Show a robot's joints, limits, budgets, T-pose and pairing with the human.
 
     ROBOT is the name of a bundled robot, or the path of an MJCF with its robot.toml beside it.
+    The picture is drawn even if the T-pose is then refused, so that one sees why.
     """
-    from motionkit.robot import load_robot
+    from motionkit.robot import read_robot
 
-    loaded = load_robot(robot)
+    loaded = read_robot(robot)
+    if picture is not None:
+        _draw(loaded, picture, overwrite)
+    loaded.require_tpose()
     if as_json:
-        show_json("robot", _as_dict(loaded))
+        show_json(
+            "robot", {**_as_dict(loaded), "picture": None if picture is None else str(picture)}
+        )
         return CLEAN
-    mass, budget = float(loaded.body_mass.sum()), loaded.budget
-    show(
-        f"{loaded.name}: {len(loaded.body_names)} bodies, {loaded.num_joints} joints, {mass:.1f} kg"
-    )
-    show(f"budget: {budget.max_velocity:g} rad/s, {budget.max_acceleration:g} rad/s^2")
-    show(f"sha256: {loaded.sha256}")
-    show("joints [degrees; slides in mm]:")
-    for joint, (low, high), slides in _joints(loaded):
-        factor = 1e3 if slides else 180.0 / math.pi
-        show(f"  {joint:<24} {low * factor:8.1f} {high * factor:8.1f}")
-    show("landmarks (body <- human joint, weight of position and of rotation):")
-    for mark in loaded.landmarks:
-        weights = f"{mark.position_weight:g} {mark.rotation_weight:g}"
-        show(f"  {mark.body:<24} <- {mark.human:<16} {weights}")
+    for line in _as_lines(loaded):
+        show(line)
     return CLEAN
+
+
+def _draw(robot: "Robot", path: Path, overwrite: bool) -> None:
+    from motionkit.errors import InputError
+    from motionkit.view import render_tpose
+
+    if path.exists() and not overwrite:
+        raise InputError("the picture is there already", where=str(path),
+                         help="give --overwrite, or another name with --picture")  # fmt: skip
+    render_tpose(robot, path)
+    say(f"T-pose: {path}")
+
+
+def _as_lines(robot: "Robot") -> Iterator[str]:
+    mass, budget = float(robot.body_mass.sum()), robot.budget
+    yield f"{robot.name}: {len(robot.body_names)} bodies, {robot.num_joints} joints, {mass:.1f} kg"
+    yield f"sha256: {robot.sha256}"
+    yield f"budget: {budget.max_velocity:g} rad/s, {budget.max_acceleration:g} rad/s^2"
+    yield f"forward: {robot.forward_axis}"
+    for side, foot in zip(("left", "right"), robot.feet, strict=True):
+        yield f"{side} foot: heel {foot.heel}, toe {foot.toe}"
+    yield "landmarks (human <- body, weight of position and of rotation):"
+    for mark in robot.landmarks:
+        weights = f"{mark.position_weight:g} {mark.rotation_weight:g}"
+        yield f"  {mark.human:<16} <- {mark.body:<24} {weights}"
+    yield "joints (range, and T-pose where it is not at rest) [degrees; slides in mm]:"
+    tpose = robot.profile.get("tpose", {})
+    for joint, (low, high), slides in _joints(robot):
+        factor = 1e3 if slides else 180.0 / math.pi
+        posed = f" {tpose[joint] * factor:8.1f}" if joint in tpose else ""
+        yield f"  {joint:<24} {low * factor:8.1f} {high * factor:8.1f}{posed}"
 
 
 def _joints(robot: "Robot") -> list[tuple[str, tuple[float, float], bool]]:
@@ -85,6 +118,10 @@ def _as_dict(robot: "Robot") -> dict[str, Any]:
         "mass": float(robot.body_mass.sum()),
         "budget": {"max_velocity": robot.budget.max_velocity,
                    "max_acceleration": robot.budget.max_acceleration},
+        "forward": robot.forward_axis,
+        "feet": {side: {"heel": foot.heel, "toe": foot.toe}
+                 for side, foot in zip(("left", "right"), robot.feet, strict=True)},
+        "tpose": dict(robot.profile.get("tpose", {})),
         "bodies": list(robot.body_names),
         "joints": [
             {"name": name, "kind": "slide" if slides else "hinge",
