@@ -380,6 +380,17 @@ def test_a_robot_that_faces_against_its_travel(robot, yaw, expected):
                                                                               abs=1e-6)  # fmt: skip
 
 
+@pytest.mark.parametrize("frames, expected", [(45, []), (60, ["MK215"])])
+def test_a_short_way_says_nothing_of_facing(robot, frames, expected):
+    def change(qpos):
+        qpos[:, 0] = -0.6 * np.minimum(np.arange(121), frames) / 30.0  # 0.9 m or 1.2 m
+
+    reference = moved(robot, change, contact=None, target_pos_w=None, target_quat_w=None)
+    assert codes(reference, robot) == [*expected, "MK305"]
+    facing = audit_reference(reference, robot).summary["facing"]
+    assert facing == (pytest.approx(-1.0, abs=1e-6) if expected else None)
+
+
 def test_feet_in_the_floor(robot):
     def change(qpos):
         qpos[:, 2] -= 0.012

@@ -59,6 +59,9 @@ class AuditConfig:
         -0.5, "median cosine between the root's up axis and the world's, below it is upside down"
     )
     min_travel_speed: float = _knob(0.5, "level speed of the root above which it travels", "m/s")
+    min_travel: float = _knob(
+        1.0, "level path of the root, while it travels, from which its facing is judged", "m"
+    )
     min_facing: float = _knob(
         -0.5, "median cosine between facing and travel, below it the robot goes backwards"
     )

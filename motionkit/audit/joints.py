@@ -219,7 +219,8 @@ def _facing(motion: Motion) -> Checked:
     travel = differentiate(motion.root_pos, motion.fps)[:, :2]
     speed, length = np.linalg.norm(travel, axis=-1), np.linalg.norm(facing, axis=-1)
     counts = (speed > config.min_travel_speed) & (length > _LEVEL)
-    if not counts.any():
+    path = float(speed[counts].sum()) / motion.fps
+    if not counts.any() or path < config.min_travel:
         return {"facing": None}, []
     cosine = np.sum(travel[counts] * facing[counts], axis=-1) / (speed * length)[counts]
     median = float(np.median(cosine))
@@ -229,7 +230,7 @@ def _facing(motion: Motion) -> Checked:
         motion.finding(
             "MK215",
             f"median cosine between facing and travel is {median:.2f}, "
-            f"{counts.sum() / motion.fps:.1f} s of travel",
+            f"over {path:.1f} m of travel in {counts.sum() / motion.fps:.1f} s",
             where="root",
             value=median,
             limit=config.min_facing,
