@@ -2,8 +2,8 @@
 
 import os
 import re
+import shlex
 import sys
-from collections import defaultdict
 from dataclasses import asdict, dataclass
 
 import click
@@ -15,12 +15,9 @@ _EXTRA = re.compile(r"""extra\s*==\s*['"]([\w-]+)['"]""")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _PURPOSE = {
     "": "everything",
-    "smpl": "your own SMPL-H model files (--smpl-model)",
-    "train": "training a tracking policy",
     "view": "pictures of a clip (--picture)",
-    "myo": "muscle-driven bodies",
-    "ray": "batches over several machines",
 }
+"""What the packages of an extra are for; of the requirements under no extra."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,32 +66,32 @@ def _show_check(check: Check) -> None:
 
 
 def check_packages() -> list[Check]:
-    """The packages that motionkit's own metadata names, the required ones first.
+    """The packages that a command uses, as motionkit's own metadata names them, required first.
 
-    Those of the extra ``dev`` are left out: they are for working on motionkit.
+    Extras that no command needs are left out: ``dev`` and ``smpl`` are for working on motionkit,
+    the others for what is to come.
     """
     from importlib import metadata
 
-    extras: dict[str, list[str]] = defaultdict(list)
+    checks = []
     for requirement in metadata.requires("motionkit") or []:
-        extra = _EXTRA.search(requirement)
-        named = _NAME.match(requirement)
-        assert named is not None
-        if named.group() != "motionkit" and (extra is None or extra.group(1) != "dev"):
-            extras[named.group()].append(extra.group(1) if extra else "")
-    return sorted((_check(name, of) for name, of in extras.items()),
-                  key=lambda check: (not check.is_required, check.help, check.name))  # fmt: skip
+        wanted, _, marker = requirement.partition(";")
+        extra = _EXTRA.search(marker)
+        purpose = _PURPOSE.get(extra.group(1) if extra else "")
+        if purpose is not None:
+            checks.append(_check(wanted.strip(), purpose, is_required=extra is None))
+    return sorted(checks, key=lambda check: (not check.is_required, check.name))
 
 
-def _check(package: str, extras: list[str]) -> Check:
+def _check(requirement: str, purpose: str, *, is_required: bool) -> Check:
+    named = _NAME.match(requirement)
+    assert named is not None
     return Check(
-        name=package,
-        found=_version(package),
-        needed_for="; ".join(_PURPOSE.get(extra, f"the extra {extra}") for extra in extras),
-        is_required="" in extras,
-        help=f"pip install 'motionkit[{extras[0]}]'"
-        if "" not in extras
-        else "pip install motionkit",
+        name=named.group(),
+        found=_version(named.group()),
+        needed_for=purpose,
+        is_required=is_required,
+        help=f"{shlex.quote(sys.executable)} -m pip install {shlex.quote(requirement)}",
     )
 
 
