@@ -35,4 +35,8 @@ def test_the_demo_goes_the_whole_way_once(
 def test_a_dry_demo_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--out", str(tmp_path / "demo"), "--dry-run"]) == 0
     assert capsys.readouterr().err.count("would write") == 4
+    assert main(["demo", "--out", str(tmp_path / "demo"), "--dry-run", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["kind"], said["clip"]) == ("demo", None)
+    assert said["files"]["motion"] == str(tmp_path / "demo" / "synthetic_walk.bvh")
     assert not (tmp_path / "demo").exists()

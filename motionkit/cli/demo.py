@@ -47,6 +47,8 @@ def command(out: Path, dry_run: bool, as_json: bool) -> int:
     if dry_run:
         for what, path in files.items():
             say(f"would write {what:<9} {path}")
+        if as_json:
+            show_json("demo", {"clip": None, "seconds": 0.0, "files": _paths(files)})
         return CLEAN
     _write_motion(source)
     settings = pipeline.resolve_settings(ROBOT, out, None, {}, picture=True, overwrite=True)
@@ -55,10 +57,14 @@ def command(out: Path, dry_run: bool, as_json: bool) -> int:
     seconds = time.perf_counter() - began
     if as_json:
         show_json("demo", {"clip": _as_dict(ended), "seconds": seconds,
-                           "files": {what: str(path) for what, path in files.items()}})  # fmt: skip
+                           "files": _paths(files)})  # fmt: skip
     else:
         _show(ended, files, seconds)
     return CLEAN if ended.is_clean else FINDINGS
+
+
+def _paths(files: dict[str, Path]) -> dict[str, str]:
+    return {what: str(path) for what, path in files.items()}
 
 
 def _write_motion(path: Path) -> None:
@@ -85,7 +91,8 @@ def _show(ended: "Ended", files: dict[str, Path], seconds: float) -> None:
         worst = max(errors, key=lambda part: errors[part]["mean"])
         show(f"{CLIP} on {ROBOT}: {ended.status}, {ended.figures['frames']} frames")
         mean, of_worst = ended.figures["mean_position_error"], errors[worst]["mean"]
-        show(f"  position error    mean {1e3 * mean:.1f} mm, {worst} {1e3 * of_worst:.1f} mm")
+        show(f"  position error    mean {1e3 * mean:.1f} mm; "
+             f"worst part {worst}, mean {1e3 * of_worst:.1f} mm")  # fmt: skip
         for kind, unit in (("velocity", "rad/s"), ("acceleration", "rad/s^2")):
             peak = report[f"peak_{kind}"]
             show(f"  peak {kind:<12} {peak['value']:.1f} {unit} at {peak['joint']}, "
