@@ -1,8 +1,12 @@
 """A profile that says what it does not mean is refused, with what was probably meant."""
 
+import re
+from pathlib import Path
+
 import pytest
 from builders import profile, write_robot
 
+from motionkit.clip import SMPLH_JOINTS
 from motionkit.errors import ConfigError
 from motionkit.robot import JointBudget, load_robot
 
@@ -100,3 +104,34 @@ def test_a_t_pose_outside_a_joints_range_is_refused_with_the_unit(tmp_path, line
 def test_a_t_pose_on_a_limit_is_inside(tmp_path):
     robot = load_robot(write_robot(tmp_path, MJCF, f"{GOOD}\n[tpose]\nbent = 1.6\nrail = 0.2"))
     assert robot.tpose_qpos()[[7, 9]].tolist() == [1.6, 0.2]
+
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "robots.md"
+
+
+def test_the_document_names_every_human_joint_and_every_table():
+    text = DOCUMENT.read_text("utf-8")
+    for joint in SMPLH_JOINTS:
+        finger = joint.removeprefix("left_").removeprefix("right_")
+        assert f"`{joint}`" in text or f"`{finger}`" in text, f"{joint} is not in docs/robots.md"
+    for table in ("retarget", "clip", "read", "human", "audit", "motors", "mirror", "anchor",
+                  "track", "budget", "landmarks", "feet", "tpose"):  # fmt: skip
+        assert re.search(rf"`?\[{table}[.\]]", text), f"[{table}] is not in docs/robots.md"
+
+
+def test_the_whole_profile_of_the_document_fits_its_robot(shared, tmp_path):
+    """Its hips and shoulders lie at the joint, not down the limb as the links after them."""
+    (text,) = (
+        block for block in re.findall(r"```toml\n(.*?)```", DOCUMENT.read_text("utf-8"), re.S)
+        if "unitree_g1" in block
+    )  # fmt: skip
+    path = tmp_path / "robot.toml"
+    path.write_text(text)
+    robot = load_robot(shared / "data" / "robots" / "unitree_g1" / "g1.xml", profile=path)
+    pos, _ = robot.forward(robot.tpose_qpos()[None])
+    body = {mark.human: robot.body_index(mark.body) for mark in robot.landmarks}
+    for side in ("left", "right"):
+        pitch = robot.body_index(f"{side}_hip_pitch_link")
+        assert abs(pos[0, body[f"{side}_hip"], 2] - pos[0, pitch, 2]) < 0.04
+        shoulder, wrist = pos[0, body[f"{side}_shoulder"]], pos[0, body[f"{side}_wrist"]]
+        assert abs(wrist[1] - shoulder[1]) > 10 * abs(wrist[2] - shoulder[2])
