@@ -1,5 +1,6 @@
 """References: what follows from the stored pose, and nothing that is not there."""
 
+import enum
 from dataclasses import replace
 
 import mujoco
@@ -19,6 +20,12 @@ from motionkit import rotation
 from motionkit.cache import build_reference, identify
 from motionkit.clip import RobotClip
 from motionkit.errors import InputError
+
+
+class Ending(enum.Enum):
+    """Stands for an outcome."""
+
+    GOOD = "advice"
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +186,16 @@ def test_arrays_of_another_type_are_refused(robot):
     reference = gantry_reference(robot)
     with pytest.raises(InputError, match="qpos is float64, expected float32"):
         replace(reference, qpos=reference.qpos.astype(np.float64))
+
+
+@pytest.mark.parametrize("report, found", [
+    (Ending.GOOD, "a report of type Ending, expected a mapping"),
+    ({"outcome": Ending.GOOD}, "a report whose outcome is of type Ending, expected its name"),
+])  # fmt: skip
+def test_a_report_that_is_no_dictionary_of_plain_values_is_refused(
+    robot, report, found, unchecked
+):  # fmt: skip
+    with pytest.raises(InputError) as info:
+        gantry_reference(robot, report=report)
+    assert str(info.value) == f"found {found}"
+    assert info.value.help == "give the dictionary of result.report.as_dict()"

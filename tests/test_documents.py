@@ -156,6 +156,19 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert re.fullmatch(r"Outcome.CONVERGED \(\d+, 59\)\n", capsys.readouterr().out)
 
 
+def test_the_whole_way_in_python_runs(tmp_path, monkeypatch, capsys):
+    from motionkit.cache import read_reference
+    from motionkit.synth import SynthConfig, synthesize, write_bvh
+
+    monkeypatch.chdir(tmp_path)
+    write_bvh(synthesize(SynthConfig(kind="walk", seconds=1.0)).skeleton, Path("walk.bvh"))
+    (code,) = re.findall(r"^```python\n(.*?)^```", read("python.md"), re.M | re.S)
+    exec(compile(code, "python.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert said.endswith("0 errors, 31 frames\n") and "MK205" not in said
+    assert read_reference(Path("cache/walk.safetensors"), verify=True).num_frames == 31
+
+
 def test_the_make_targets_that_the_readme_shows_exist():
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^make (\w+)", (ROOT / "README.md").read_text("utf-8"), re.M))

@@ -178,7 +178,8 @@ def build_reference(
         target_quat_w: orientations asked of them.
 
     Raises:
-        InputError: the clip, the robot and the identity do not belong together.
+        InputError: the clip, the robot and the identity do not belong together, or the report is
+            none that can be stored.
     """
     _require_match(clip, robot, identity)
     qpos = clip.qpos.astype(np.float32)
@@ -201,10 +202,21 @@ def build_reference(
         contact_bodies=robot.contact_bodies if clip.contact is not None else (),
         target_bodies=tuple(mark.body for mark in robot.landmarks) if has_targets else (),
         identity=identity,
-        report={key: value for key, value in report.items() if key not in _NOT_STORED},
+        report={key: value for key, value in _plain(report).items() if key not in _NOT_STORED},
         provenance=plain,
         **{name: array.astype(np.float32) for name, array in arrays.items()},
     )
+
+
+def _plain(report: object) -> Mapping[str, Any]:
+    """The report, if it names its outcome: an enumeration would be stored as something else."""
+    if not isinstance(report, Mapping):
+        found = f"a report of type {type(report).__name__}, expected a mapping"
+    elif not isinstance(outcome := report.get("outcome", "absent"), str):
+        found = f"a report whose outcome is of type {type(outcome).__name__}, expected its name"
+    else:
+        return report
+    raise InputError(f"found {found}", help="give the dictionary of result.report.as_dict()")
 
 
 def _require_match(clip: RobotClip, robot: Robot, identity: CacheIdentity) -> None:
