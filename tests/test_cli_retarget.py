@@ -131,7 +131,9 @@ def test_a_rejected_clip_is_not_in_the_cache_but_in_the_audit(
     out = tmp_path / "cache"
     arguments = _arguments(motions / "walk.bvh", out, "--max-iterations", "1")
     assert main(arguments) == 1
-    assert "1 rejected" in (text := capsys.readouterr().err) and "MK205" in text
+    text = capsys.readouterr().err
+    assert "1 rejected" in text and "  REJECT  walk " in text
+    assert "MK205 not-converged: the solve ended with iteration limit\n" in text
     assert not list(out.glob("*.safetensors"))
     codes = [
         json.loads(line).get("code") for line in (out / "audit.jsonl").read_text().splitlines()

@@ -204,3 +204,12 @@ def test_every_package_that_the_commands_install_is_pinned():
         assert match is not None
         name = re.sub(r"[-_.]+", "-", match.group()).lower()
         assert name == "motionkit" or name in normal, f"{name} has no pin in constraints.txt"
+
+
+def test_every_kind_of_line_and_of_document_is_documented():
+    page = read("audit.md")
+    text = "".join(path.read_text("utf-8") for path in SOURCES)
+    kinds = set(re.findall(r"""show_json\(\s*"([\w-]+)\"""", text))
+    kinds |= set(re.findall(r""""schema": \w+,\s+"kind": "([\w-]+)\"""", text))
+    assert {"retarget", "explain", "finding", "ended", "traceback"} <= kinds
+    assert [kind for kind in sorted(kinds) if f"`{kind}`" not in page] == []

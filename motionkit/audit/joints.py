@@ -317,8 +317,8 @@ def check_landmarks(motion: Motion) -> Checked:
     outcome = report.get("outcome")
     figures["outcome"] = outcome
     if outcome not in (None, "converged"):
-        found.append(motion.finding("MK205", f"{outcome}: {report.get('message', '')}",
-                                    where=str(outcome)))  # fmt: skip
+        said = report.get("message") or f"the outcome is {outcome}"
+        found.append(motion.finding("MK205", str(said), where=str(outcome)))
     index = [motion.robot.body_index(name) for name in reference.target_bodies]
     if reference.target_pos_w is not None:
         error = np.linalg.norm(motion.pos[:, index] - reference.target_pos_w, axis=-1)

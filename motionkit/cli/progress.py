@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 _NAME_WIDTH = 24
+_LABEL_WIDTH = 6
 
 
 class BatchTalk:
@@ -60,11 +61,12 @@ def lines_of(ended: Ended) -> list[str]:
     """How a clip ended, for people: a line, the errors found in a clip that was written, advice."""
     label, colour = {
         "written": ("flaw", "yellow") if ended.errors else ("ok", "green"),
-        "rejected": ("FAIL", "red"),
+        "rejected": ("REJECT", "red"),
         "failed": ("FAIL", "red"),
     }[ended.status]
-    lines = [f"  {paint(f'{label:<4}', colour)}  {ended.clip:<{_NAME_WIDTH}} {ended.message}"]
-    indent = " " * (_NAME_WIDTH + 9)
+    label = paint(f"{label:<{_LABEL_WIDTH}}", colour)
+    lines = [f"  {label}  {ended.clip:<{_NAME_WIDTH}} {ended.message}"]
+    indent = " " * (_LABEL_WIDTH + _NAME_WIDTH + 5)
     if ended.status == "written":
         lines += [f"{indent}{error}" for error in ended.errors]
     if ended.help:

@@ -40,8 +40,10 @@ Every command has `--help` (`-h`).
 - `written`: in the cache. The solver accepted it. Findings of the audit stand beside it; one of
   severity `error` is printed as `flaw` and makes the command exit with 1.
 - `rejected`: not in the cache. The solver did not converge, or a limit or budget is exceeded. The
-  same settings would reject it again, so it is not solved again without `--overwrite`.
-- `failed`: not in the cache. It could not be read, or something broke. It is tried again.
+  same settings would reject it again, so it is not solved again without `--overwrite`. Printed as
+  `REJECT`.
+- `failed`: not in the cache. It could not be read, or something broke. It is tried again. Printed
+  as `FAIL`.
 
 For each clip a batch writes `DIR/clips/NAME.jsonl`: its findings, its figures, and last a line of
 kind `ended` with one of these words and the fingerprint of source and settings; then, for a clip
