@@ -281,6 +281,11 @@ def _read_landmarks(robot: Robot) -> tuple[Landmark, ...]:
     for body, table in robot.profile["landmarks"].items():
         w, x, y, z = (float(v) for v in quat[robot.body_index(body)])
         landmarks.append(replace(read_landmark(robot.name, body, table), mount=(w, x, y, z)))
+    bodies: dict[str, str] = {}
+    for mark in landmarks:
+        if (other := bodies.setdefault(mark.human, mark.body)) != mark.body:
+            raise ConfigError(f"{other} and {mark.body} both pair with {mark.human}",
+                              where=robot.name, help="keep one of the two landmarks")  # fmt: skip
     landmarks.sort(key=lambda mark: robot.body_index(mark.body))
     root = robot.body_names[0]
     if not landmarks or landmarks[0].human != "pelvis" or landmarks[0].body != root:

@@ -85,6 +85,12 @@ def test_a_landmark_that_is_no_table_is_refused(tmp_path):
         load_robot(write_robot(tmp_path, MJCF, text))
 
 
+def test_two_bodies_for_one_human_joint_are_refused(tmp_path):
+    text = GOOD + '\n[landmarks.b3]\nhuman = "left_ankle"'
+    with pytest.raises(ConfigError, match="made: b1 and b3 both pair with left_ankle"):
+        load_robot(write_robot(tmp_path, MJCF, text))
+
+
 OUTSIDE = {
     "bent = 90": ("[tpose] bent: found 90, outside the joint's range of -0.5 to 1.6", "radians"),
     "bent = -0.51": ("bent: found -0.51, outside the joint's range of -0.5 to 1.6", "radians"),
