@@ -1,8 +1,7 @@
 """A clip, at each stage of being understood, and the one place where positions are differenced.
 
 ``SkeletonClip`` and ``SmplClip`` come from readers, ``HumanClip`` from :mod:`motionkit.human`,
-``RobotClip`` from :mod:`motionkit.retarget`. All are in the world of ``docs/conventions.md``:
-metres, seconds, radians, +Z up, quaternions wxyz body to world, time first.
+``RobotClip`` from :mod:`motionkit.retarget`; all as ``docs/conventions.md`` says: SI, +Z up, wxyz.
 """
 
 from collections.abc import Callable
@@ -43,8 +42,8 @@ SMPLH_PARENTS: tuple[int, ...] = (
 
 REQUIRED_ROLES: tuple[str, ...] = (
     "pelvis", "left_hip", "right_hip", "left_knee", "right_knee", "left_ankle", "right_ankle",
-    "head", "left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "left_wrist",
-    "right_wrist",
+    "left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "left_wrist", "right_wrist",
+    "head",
 )  # fmt: skip
 """Roles without which a skeleton is not taken for a human body."""
 
@@ -77,7 +76,7 @@ class Provenance:
     format: str
     """Name in the table of formats, e.g. ``bvh``, ``amass``."""
     writer: str
-    """The writer or skeleton family recognised, e.g. ``LAFAN1``; ``unknown`` if none."""
+    """The skeleton family recognised, e.g. ``LAFAN1``; ``unknown`` if none."""
     unit_scale: float = 1.0
     """Metres per unit of the file."""
     unit_source: Literal["format", "header", "stature", "user"] = "format"
@@ -208,8 +207,7 @@ class HumanClip:
     """A person in motion on the 52 joints of SMPL-H, whatever the source was.
 
     Landmarks are those joints. Orientations are relative to the **T-pose facing +X, Z up**: in
-    that pose every ``landmark_quat_w`` is the identity. So a robot whose rest pose is the same
-    T-pose can take them as they are.
+    that pose every ``landmark_quat_w`` is the identity.
     """
 
     name: str
@@ -235,7 +233,9 @@ class HumanClip:
     provenance: Provenance
     """Where it came from; alignment adds its notes."""
     contact: Bool[Array, "T 4"] | None = None
-    """Ground contact of :data:`CONTACT_PARTS`, where the source labels it."""
+    """Ground contact of :data:`CONTACT_PARTS`, where it is known."""
+    ground: float | None = None
+    """Height of the ground [m], where it is known."""
 
     def __post_init__(self) -> None:
         """Check shapes and finiteness."""
@@ -331,8 +331,8 @@ def resample(clip: C, fps: float) -> C:
         return replace(clip, fps=float(fps))
     last = clip.num_frames - 1
     # The half-nanoframe keeps the last frame when the ratio is whole but its product rounds down.
-    frame = np.arange(int(np.floor(last * fps / clip.fps + 1e-9)) + 1) * (clip.fps / fps)
-    frame = np.minimum(frame, last)
+    frames = np.arange(int(np.floor(last * fps / clip.fps + 1e-9)) + 1)
+    frame = np.minimum(frames * (clip.fps / fps), last)
 
     def at(array: Array) -> Array:
         if array.dtype == bool:

@@ -109,6 +109,7 @@ def _check_xml(
                 label = element.get("name", "without name")
                 raise AssetError(f"<{element.tag}> {label}: {key} is {value!r}", where=where,
                                  help="give finite numbers")  # fmt: skip
+        _require_range(where, element)
         file = element.get("file")
         if element.tag == "include" and file is not None and folder is not None:
             content = _inside(where, folder, "", "include", file).read_bytes()
@@ -130,6 +131,20 @@ def _hash_files(
             file = Path(file).name
         content = _inside(where, folder, compiler.get(setting, assets), tag, file).read_bytes()
         digest.update(content)
+
+
+def _require_range(where: str, element: ElementTree.Element) -> None:
+    """Refuse a range that is none: MuJoCo would take the joint for an unlimited one."""
+    text = element.get("range")
+    if element.tag != "joint" or text is None or element.get("limited") == "false":
+        return
+    try:
+        low, high = (float(word) for word in text.split())
+    except ValueError:
+        return  # MuJoCo itself refuses it
+    if low >= high:
+        raise AssetError(f"joint {element.get('name', 'without name')}: range is {text!r}",
+                         where=where, help="give low and high, or leave range out")  # fmt: skip
 
 
 def _inside(where: str, folder: Path, subfolder: str, tag: str, file: str) -> Path:

@@ -474,6 +474,16 @@ def test_a_robot_that_never_comes_down(robot):
     assert found(reference, robot, "MK309").value == pytest.approx(0.2, abs=1e-6)
 
 
+def test_a_robot_that_hovers_for_a_third_of_the_clip(robot):
+    def change(qpos):
+        qpos[:, 2] += 0.3 * np.sin(np.linspace(0, np.pi, 121)) ** 4
+
+    reference = moved(robot, change, contact=None, target_pos_w=None, target_quat_w=None)
+    aloft = np.mean(0.3 * np.sin(np.linspace(0, np.pi, 121)) ** 4 > 0.1)
+    assert aloft > 0.25
+    assert found(reference, robot, "MK311").value == pytest.approx(aloft, abs=1e-9)
+
+
 @pytest.mark.parametrize("end, frame", [("starts", 0), ("ends", 120)])
 def test_a_clip_that_starts_or_ends_in_the_air(robot, end, frame):
     def change(qpos):

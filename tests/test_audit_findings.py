@@ -15,6 +15,7 @@ from motionkit.audit import (
     AuditConfig,
     audit_reference,
     explain,
+    json_line,
     make_finding,
     run_line,
     unreadable,
@@ -140,3 +141,8 @@ def test_errors_are_counted(robot):
 def test_limits_that_are_not_finite_are_refused(name):
     with pytest.raises(ConfigError, match=f"{name} must be finite, found nan"):
         AuditConfig(**{name: float("nan")})
+
+
+def test_a_file_name_that_is_no_text_makes_a_line_of_json():
+    line = json_line({"clip": "bad\udcff.bvh"})
+    assert json.loads(line) == {"clip": "bad\udcff.bvh"}

@@ -1,6 +1,7 @@
 """Every real file of the classes that are read: it loads with the right facts, or says why not."""
 
 import json
+import os
 import re
 
 import numpy as np
@@ -10,7 +11,7 @@ from conftest import SHARED
 from motionkit import rotation
 from motionkit.clip import REQUIRED_ROLES, SkeletonClip, SmplClip
 from motionkit.errors import InputError
-from motionkit.formats import describe, read_clip
+from motionkit.formats import describe, read_clip, search_files
 
 FORMATS = SHARED / "data" / "formats"
 
@@ -245,3 +246,15 @@ def test_notes_on_rates_name_the_figures(shared):
 def test_files_of_later_versions_are_refused_by_name(shared, folder):
     for path in sorted((FORMATS / folder).iterdir()):
         assert re.search("C3D|TRC|MATLAB|CSV|pickle|not an AMASS motion", refusal(path))
+
+
+def test_what_is_no_regular_file_is_skipped_with_a_reason(tmp_path):
+    (tmp_path / "nowhere.bvh").symlink_to(tmp_path / "gone.bvh")
+    (tmp_path / "loop.bvh").symlink_to(tmp_path / "loop.bvh")
+    os.mkfifo(tmp_path / "pipe.bvh")
+    found = search_files([tmp_path])
+    assert found.files == ()
+    assert [skip.path.name for skip in found.skipped] == ["loop.bvh", "nowhere.bvh", "pipe.bvh"]
+    assert {skip.reason for skip in found.skipped} == {
+        "no regular file, or a link that leads to none"
+    }

@@ -40,6 +40,7 @@ FAULTS = {
         "made.xml: joint door does not hang from the free root",
     ),
     "unknown attribute": (mjcf(joint='wobble="1"'), "made.xml: MuJoCo refuses the model: "),
+    "range that is none": (mjcf(joint='range="1 -1"'), "made.xml: joint l: range is '1 -1'"),
     "missing mesh": (
         mjcf(head='<asset><mesh file="none.stl"/></asset>'),
         "made.xml: <mesh> refers to none.stl, which is missing",

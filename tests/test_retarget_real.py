@@ -11,7 +11,7 @@ from motionkit import rotation
 from motionkit.clip import SMPLH_JOINTS, HumanClip, resample, slice_frames
 from motionkit.formats import read_clip
 from motionkit.human import align
-from motionkit.retarget import Outcome, RetargetConfig, RetargetResult, retarget
+from motionkit.retarget import Outcome, RetargetConfig, RetargetResult, retarget, with_contacts
 from motionkit.robot import Robot, load_robot
 
 ENDS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "LeftToeBase", "RightToeBase", "Head")
@@ -187,8 +187,26 @@ def test_the_wrist_near_its_singularity_keeps_its_budgets(shared, robot):
 
 
 @pytest.mark.slow
-def test_both_coordinates_reach_one_minimum(part, solved, robot):
-    other = retarget(part, robot, RetargetConfig(coordinates="tanh"))
-    assert other.report.outcome is Outcome.CONVERGED
-    assert other.report.cost == pytest.approx(solved.report.cost, rel=1e-3)
-    assert distance(robot, other.clip.qpos, solved.clip.qpos).max() < 0.01
+def test_both_coordinates_reach_one_minimum(part, robot):
+    short = slice_frames(part, 0, 150)
+    angles, tanh = (
+        retarget(short, robot, RetargetConfig(coordinates=coordinates, tolerance=1e-8))
+        for coordinates in ("angle", "tanh")
+    )
+    assert angles.report.outcome is tanh.report.outcome is Outcome.CONVERGED
+    assert tanh.report.cost == pytest.approx(angles.report.cost, rel=1e-4)
+    assert distance(robot, tanh.clip.qpos, angles.clip.qpos).max() < 2e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cut", [51, 150, 200])
+def test_a_cut_with_known_contacts_is_the_whole(cut, walk, robot):
+    """What the command line does: contacts and ground are found before the clip is cut."""
+    known = slice_frames(with_contacts(walk), 0, 400)
+    whole = retarget(known, robot)
+    result = retarget(slice_frames(known, cut, 400), robot)
+    assert result.report.ground_offset == whole.report.ground_offset
+    assert np.all(result.clip.contact == whole.clip.contact[cut:])
+    apart = distance(robot, result.clip.qpos, whole.clip.qpos[cut:])
+    assert apart.max() < 0.015
+    assert apart[30:].max() < 2.5e-3

@@ -209,7 +209,7 @@ PROFILE_ERRORS = {
     "schema = 1": "made.xml: the profile lacks name, landmarks, feet",
     profile("b0", "b3", "nobody"): "no body named nobody",
     profile("b0", "b3", "b4").replace("left_ankle", "left_paw"): "b3 pairs with 'left_paw'",
-    profile("b0", "b3", "b4") + "\n[budget]\nmax_speed = 3": "made.xml: [budget]: unknown key: max_speed",
+    profile("b0", "b3", "b4") + "\n[budget]\nmax_speed = 3": "[budget]: unknown key: max_speed",
     profile("b0", "b3", "b4") + "\n[budget]\nmax_velocity = 0": "joint budgets must be positive",
     profile("b0", "b3", "b4") + '\n[budget]\nmax_velocity = "fast"': "[budget] max_velocity",
     profile("b0", "b3", "b4") + "\n[tpose]\nelbow = 0": "no joint named elbow",

@@ -241,6 +241,11 @@ CHECKS: dict[str, Check] = {
         "unsupported", "warning", "The robot is out of balance while almost still",
         "it sits or leans on something that is not in the clip",
         "add the seat or wall to the scene, or cut the clip", "max_unsupported"),
+    "MK311": Check(
+        "hovering", "warning", "The robot is far above the ground for a good part of the clip",
+        "the source drifts in height, or stands on something that is not in the clip",
+        "use a source whose height holds, or add what it stands on to the scene",
+        "max_hovering"),
     # Cache and data contract.
     "MK401": Check(
         "not-finite", "error", "An array holds NaN or infinity",

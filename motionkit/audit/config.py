@@ -87,6 +87,10 @@ class AuditConfig:
     max_airborne_height: float = _knob(
         0.05, "height of the lowest point above which the robot is in the air", "m"
     )
+    max_hover_height: float = _knob(
+        0.1, "height of the lowest point from which the robot hovers: higher than steps fly", "m"
+    )
+    max_hovering: float = _knob(0.25, "share of the frames in which the robot may hover")
     max_missed_contact: float = _knob(
         0.2, "time that soles stand still on the ground while no contact is ever stored", "s"
     )

@@ -121,7 +121,9 @@ def run_line(lines: Iterable[Mapping[str, Any]], **facts: Any) -> dict[str, Any]
 
 def json_line(line: Mapping[str, Any]) -> bytes:
     """One object as a line of JSON, its end included."""
-    return f"{json.dumps(line, ensure_ascii=False, allow_nan=False)}\n".encode()
+    return f"{json.dumps(line, ensure_ascii=False, allow_nan=False)}\n".encode(
+        errors="backslashreplace"
+    )
 
 
 def write_jsonl(target: Path | TextIOBase, lines: Iterable[Mapping[str, Any]]) -> None:

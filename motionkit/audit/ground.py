@@ -51,7 +51,7 @@ def measure_soles(motion: Motion, bodies: tuple[str, ...]) -> Soles:
 
 
 def check_ground(motion: Motion) -> Checked:
-    """MK301, MK308, MK309: depth of the whole robot, and whether it ever stands on the ground."""
+    """MK301, MK308, MK309, MK311: depth of the whole robot, and whether it stands on the ground."""
     config, surface = motion.config, motion.robot.surface
     if not len(surface.radius):
         return {}, []
@@ -82,6 +82,13 @@ def check_ground(motion: Motion) -> Checked:
             frame=frame, value=float(lowest.min()), limit=config.max_airborne_height,
             unit="m"))  # fmt: skip
         return figures, found
+    aloft = float(np.mean(lowest > config.max_hover_height))
+    figures["lowest_point"]["share_hovering"] = aloft
+    if aloft > config.max_hovering:
+        found.append(motion.finding(
+            "MK311", f"in {100 * aloft:.0f}% of the frames nothing is within "
+            f"{1000 * config.max_hover_height:.0f} mm of the ground", value=aloft,
+            limit=config.max_hovering))  # fmt: skip
     for verb, frame in ends:
         if lowest[frame] > config.max_airborne_height:
             found.append(motion.finding(

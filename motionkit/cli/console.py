@@ -6,6 +6,7 @@ exit code; ``None`` means 0.
 """
 
 import importlib
+import io
 import json
 import os
 import sys
@@ -104,6 +105,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: the arguments after the program's name; those of the process if absent.
     """
+    for stream in (sys.stdout, sys.stderr):  # a name that is no text must not end the command
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         result = root.main(args=None if argv is None else list(argv), prog_name="motionkit",
                            standalone_mode=False)  # fmt: skip

@@ -1,7 +1,7 @@
 """The work on one clip: file → human → robot → reference → audit → cache.
 
-The human is aligned from the whole clip and cut and resampled afterwards, so that what the
-alignment measures (stature, floor, facing) does not depend on where the clip is cut.
+The human is aligned and its contacts are found in the whole clip, which is cut and resampled
+afterwards: stature, facing, stances and ground do not depend on where the clip is cut.
 """
 
 import functools
@@ -242,8 +242,9 @@ def _human(job: ClipJob) -> "HumanClip":
     from motionkit.clip import resample, slice_frames
     from motionkit.formats import read_clip
     from motionkit.human import align
+    from motionkit.retarget import with_contacts
 
-    human = align(read_clip(job.path, job.settings.read), job.settings.human)
+    human = with_contacts(align(read_clip(job.path, job.settings.read), job.settings.human))
     if (cut := _frames(job.settings)) is not None:
         start, stop = cut
         human = slice_frames(human, start, human.num_frames if stop is None else stop)

@@ -6,6 +6,8 @@ from motionkit.cli.options import Knobs
 from motionkit.cli.plan import parse_frames
 from motionkit.errors import ConfigError
 
+MIN_FPS, MAX_FPS = 1.0, 1000.0  # [1/s], rates that a reference may have
+
 
 @dataclass(frozen=True, slots=True)
 class ClipConfig:
@@ -27,8 +29,8 @@ class ClipConfig:
 
     def __post_init__(self) -> None:
         """Refuse a rate that is none and an interval that is none."""
-        if not 0 < self.fps < float("inf"):
-            raise ConfigError(f"fps must be positive and finite, found {self.fps:g}")
+        if not MIN_FPS <= self.fps <= MAX_FPS:
+            raise ConfigError(f"fps must be from {MIN_FPS:g} to {MAX_FPS:g}, found {self.fps:g}")
         parse_frames(self.frames)
 
 

@@ -61,6 +61,9 @@ class ReadOptions:
             value = getattr(self, name)
             if value is not None and not (np.isfinite(value) and value > 0):
                 raise ConfigError(f"{name} must be positive and finite, found {value}")
+        low, high = RATE_RANGE
+        if self.fps is not None and not low <= self.fps <= high:
+            raise ConfigError(f"source fps must be from {low:g} to {high:g}, found {self.fps:g}")
         if self.up not in (None, "x", "y", "z", "-x", "-y", "-z"):
             raise ConfigError(f"up is one of x, y, z, -x, -y, -z, found {self.up!r}")
 

@@ -184,6 +184,8 @@ def _reason_to_skip(path: Path, parts: Sequence[str]) -> str:
     suffix = path.suffix.lower()
     if any(part.startswith(".") for part in parts):
         return "hidden"
+    if not path.is_file():  # a pipe would never end, a link may lead nowhere or to itself
+        return "no regular file, or a link that leads to none"
     if not any(suffix in kind.extensions for kind in FORMATS):
         what, _ = _REFUSED.get(_ALIASES.get(suffix, suffix), ("", ""))
         return f"not read by this version: {what}" if what else "no motion file"

@@ -4,7 +4,7 @@ A foot point (ankle, toe base) stands while it is low and slow, with hysteresis,
 metres, whatever the frame rate. The level of the ground is the height of the soles in stance.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -49,7 +49,7 @@ class Contacts:
 
 
 def find_contacts(human: HumanClip) -> Contacts:
-    """Stances from the clip's labels where it has any, else from height and speed.
+    """Stances and ground as the clip knows them, else from the soles' heights and speeds.
 
     A clip in which no foot ever stands has its ground at the lowest sole.
     """
@@ -68,9 +68,20 @@ def find_contacts(human: HumanClip) -> Contacts:
         if stands.any():  # once more, with the floor that the first pass stood on
             ground = float(np.median(sole[stands]))
             stands = _hysteresis(sole - ground, speed, human.fps)
+    if human.ground is not None:
+        ground = human.ground
     heights = [float(np.median(sole[s.start : s.stop, s.part])) for s in _intervals(stands)]
     spread = float(np.ptp(heights)) if heights else 0.0
     return Contacts(float(ground), spread, stands, tuple(_intervals(stands)))
+
+
+def with_contacts(human: HumanClip) -> HumanClip:
+    """The clip with its contacts and ground written into it.
+
+    Do this before cutting: found in a part alone, the ground may differ by some millimetres.
+    """
+    contacts = find_contacts(human)
+    return replace(human, contact=contacts.stands, ground=contacts.ground)
 
 
 def _speed(pos: Float[Array, "T 4 3"], fps: float) -> Float[Array, "T 4"]:

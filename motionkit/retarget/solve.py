@@ -163,7 +163,7 @@ def _soles(human: HumanClip, robot: Robot, targets: Targets, config: RetargetCon
         i = marks.index(name)
         place = targets.pos_w[:, i] + rotation.rotate(targets.quat_w[:, i], offset[k])
         for start, stop in runs(targets.stands[:, k]):
-            anchor = np.median(place[start:stop], axis=0)
+            anchor = place[start:stop].mean(axis=0)
             anchor[2] = radius.mean()
             share = _hold(start, stop, frames, human.fps)
             stronger = share > weight[k]
