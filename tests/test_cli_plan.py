@@ -79,6 +79,14 @@ def test_a_file_named_twice_is_one_clip(tmp_path: Path) -> None:
     assert [i.name for i in items] == ["run", "walk"]
 
 
+def test_a_name_that_leads_nowhere_does_not_stop_the_others(tmp_path: Path) -> None:
+    _touch(tmp_path, "walk.bvh")
+    items, _ = plan([tmp_path / "gone.bvh", tmp_path / "walk.bvh"])
+    assert [item.name for item in items] == ["gone", "walk"]
+    with pytest.raises(InputError, match="no such file or folder"):
+        plan([tmp_path / "gone.bvh"])
+
+
 def test_what_is_left_out_of_a_folder_is_said(tmp_path: Path) -> None:
     _touch(tmp_path, "walk.bvh", "notes.txt")
     _, skipped = plan([tmp_path])

@@ -134,15 +134,15 @@ def robot_named(name: str) -> "Robot":
 
 
 def make_jobs(items: Sequence[Item], settings: Settings) -> list[ClipJob]:
-    """A job a clip, in the same order. Reads every file once, for its hash.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
+    """A job a clip, in the same order. Reads every file once, for its hash."""
     common = _common_identity(settings)
     jobs = []
     for item in items:
-        expected = {**common, "source_sha256": _file_digest(item.path),
+        try:
+            digest = _file_digest(item.path)
+        except OSError:
+            digest = ""  # not there, or not to be read: its reader will say so
+        expected = {**common, "source_sha256": digest,
                     "reader_options": dict(settings.read.stated()),
                     "frames": _frames(settings)}  # fmt: skip
         jobs.append(ClipJob(item.path, item.name, expected, settings))

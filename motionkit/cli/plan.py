@@ -34,15 +34,19 @@ def plan(paths: Sequence[Path]) -> tuple[list[Item], list["Skipped"]]:
     path below that folder, folders joined by ``__``: names do not change when the batch grows.
 
     Raises:
-        InputError: a path does not exist, nothing was found, or two files would have one name.
+        InputError: no path exists, nothing was found, or two files would have one name.
     """
     from motionkit.formats import search_files
 
     found: dict[Path, Item] = {}
     skipped: list[Skipped] = []
+    if not any(given.exists() for given in paths):
+        missing = ", ".join(str(given) for given in paths)
+        raise InputError("no such file or folder", where=missing, help="check the path")
     for given in paths:
-        if not given.exists():
-            raise InputError("no such file or folder", where=str(given), help="check the path")
+        if not given.exists():  # its reader will say so; the others go on
+            found.setdefault(given.absolute(), Item(given, given.stem, 0))
+            continue
         searched = search_files([given])
         skipped += searched.skipped
         for path in searched.files:

@@ -149,18 +149,20 @@ def find_files(paths: Iterable[Path | str]) -> list[Path]:
 def search_files(paths: Iterable[Path | str]) -> Found:
     """The motion files among files and below folders, without reading them whole.
 
-    A file that is named is always found, so that reading it can say what is wrong. In a folder,
+    A file that is named is always found, so that reading it can say what is wrong, be it that it
+    is not there: one bad name must not stop the others. In a folder,
     files of other formats, hidden files and ``.npz`` without poses are skipped with a reason.
     The order depends on names alone; links to folders are not followed.
 
     Raises:
-        InputError: a path does not exist.
+        InputError: none of the paths exists.
     """
     files: dict[Path, None] = {}
     skipped: list[Skipped] = []
-    for given in map(Path, paths):
-        if not given.exists():
-            raise InputError("no such file or folder", where=str(given))
+    named = [Path(path) for path in paths]
+    if named and not any(given.exists() for given in named):
+        raise InputError("no such file or folder", where=", ".join(map(str, named)))
+    for given in named:
         if not given.is_dir():
             files[given] = None
             continue
