@@ -232,6 +232,14 @@ def test_a_solver_that_did_not_converge(clean, robot):
     assert found(silent, robot, "MK205").message == "the outcome is jump"
 
 
+def test_a_source_that_is_not_level_is_said(clean, robot):
+    level = replace(clean, report={"outcome": "converged", "ground_spread": 0.049})
+    stairs = replace(clean, report={"outcome": "converged", "ground_spread": 0.17})
+    assert codes(level, robot) == []
+    assert codes(stairs, robot) == ["MK312"]
+    assert found(stairs, robot, "MK312").value == 0.17
+
+
 def test_a_landmark_far_from_its_target(clean, robot):
     reference = with_array(clean, "target_pos_w", lambda a: a[:, 1].__iadd__([0, 0.06, 0]))
     finding = found(reference, robot, "MK206")

@@ -102,8 +102,8 @@ def test_a_matrix_that_is_not_positive_definite_is_refused(frames):
     least = np.linalg.eigvalsh(dense).min()
     for shift, is_definite in ((-1.001 * least, False), (-0.999 * least, True)):
         matrix = BandMatrix(frames, 4)
-        matrix.fill(*parts)
-        matrix.add_to_diagonal(shift)
+        left, right, mask, same, *couplings = parts
+        matrix.fill(left, right, mask, same + shift, *couplings)
         assert matrix.factor() is is_definite
 
 

@@ -246,6 +246,11 @@ CHECKS: dict[str, Check] = {
         "the source drifts in height, or stands on something that is not in the clip",
         "use a source whose height holds, or add what it stands on to the scene",
         "max_hovering"),
+    "MK312": Check(
+        "ground-not-level", "warning", "The source stands at different heights",
+        "the ground was taken for level, so steps up or down were pressed onto it or left hanging",
+        "leave the clip out until terrain can be reconstructed, or cut it to one level",
+        "max_ground_spread"),
     # Cache and data contract.
     "MK401": Check(
         "not-finite", "error", "An array holds NaN or infinity",

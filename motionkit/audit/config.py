@@ -91,6 +91,9 @@ class AuditConfig:
         0.1, "height of the lowest point from which the robot hovers: higher than steps fly", "m"
     )
     max_hovering: float = _knob(0.25, "share of the frames in which the robot may hover")
+    max_ground_spread: float = _knob(
+        0.05, "range of the heights at which the feet of the source may stand", "m"
+    )
     max_missed_contact: float = _knob(
         0.2, "time that soles stand still on the ground while no contact is ever stored", "s"
     )

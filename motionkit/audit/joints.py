@@ -302,7 +302,7 @@ def _target_travel(motion: Motion) -> tuple[float, float] | None:
 
 
 def check_landmarks(motion: Motion) -> Checked:
-    """MK205, MK206, MK207: the solver's outcome, and landmarks against their targets.
+    """MK205 to MK207, MK312: the solver's word, and landmarks against their targets.
 
     Errors after the solve are measured on the stored arrays where the cache holds the targets;
     those before it, and those without targets, are the solver's word.
@@ -319,6 +319,12 @@ def check_landmarks(motion: Motion) -> Checked:
     if outcome not in (None, "converged"):
         said = report.get("message") or f"the outcome is {outcome}"
         found.append(motion.finding("MK205", str(said), where=str(outcome)))
+    spread = report.get("ground_spread")
+    if spread is not None and spread > config.max_ground_spread:
+        found.append(motion.finding(
+            "MK312", f"the source's feet stand at heights {1000 * spread:.0f} mm apart, on ground "
+            "taken for level", value=float(spread), limit=config.max_ground_spread,
+            unit="m"))  # fmt: skip
     index = [motion.robot.body_index(name) for name in reference.target_bodies]
     if reference.target_pos_w is not None:
         error = np.linalg.norm(motion.pos[:, index] - reference.target_pos_w, axis=-1)

@@ -108,10 +108,6 @@ class BandMatrix:
             above = above[above >= 0]
             ab[above, offset] = 0.0
 
-    def add_to_diagonal(self, damping: float) -> None:
-        """Add ``damping`` to every diagonal entry."""
-        self._ab[:, 0] += damping
-
     def multiply(self, vector: Float[Array, "T m"]) -> Float[Array, "T m"]:
         """Matrix times vector; before :meth:`factor`."""
         from scipy.linalg.blas import dsbmv  # pyright: ignore[reportAttributeAccessIssue]

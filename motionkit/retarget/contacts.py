@@ -23,18 +23,6 @@ _FLOOR_QUANTILE = 0.1  # of sole heights in slow frames, for the first guess of 
 
 
 @dataclass(frozen=True, slots=True)
-class Stance:
-    """One foot point standing still over the frames ``[start, stop)``."""
-
-    part: int
-    """Index in :data:`motionkit.clip.CONTACT_PARTS`."""
-    start: int
-    """First frame."""
-    stop: int
-    """One past the last frame."""
-
-
-@dataclass(frozen=True, slots=True)
 class Contacts:
     """Stances of the four foot points over the ground."""
 
@@ -44,8 +32,6 @@ class Contacts:
     """Range of the stances' heights over it [m]: large on stairs, or where detection fails."""
     stands: Bool[Array, "T 4"]
     """Whether each of :data:`motionkit.clip.CONTACT_PARTS` stands."""
-    stances: tuple[Stance, ...]
-    """The same as intervals."""
 
 
 def find_contacts(human: HumanClip) -> Contacts:
@@ -70,9 +56,12 @@ def find_contacts(human: HumanClip) -> Contacts:
             stands = _hysteresis(sole - ground, speed, human.fps)
     if human.ground is not None:
         ground = human.ground
-    heights = [float(np.median(sole[s.start : s.stop, s.part])) for s in _intervals(stands)]
-    spread = float(np.ptp(heights)) if heights else 0.0
-    return Contacts(float(ground), spread, stands, tuple(_intervals(stands)))
+    heights = [
+        float(np.median(sole[start:stop, part]))
+        for part in range(len(CONTACT_PARTS))
+        for start, stop in runs(stands[:, part])
+    ]
+    return Contacts(float(ground), float(np.ptp(heights)) if heights else 0.0, stands)
 
 
 def with_contacts(human: HumanClip) -> HumanClip:
@@ -119,11 +108,3 @@ def runs(mask: Bool[Array, "T"]) -> list[tuple[int, int]]:
     """Half-open intervals of the frames where ``mask`` holds."""
     edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
-
-
-def _intervals(stands: Bool[Array, "T 4"]) -> list[Stance]:
-    return [
-        Stance(part, start, stop)
-        for part in range(stands.shape[1])
-        for start, stop in runs(stands[:, part])
-    ]

@@ -90,6 +90,8 @@ class SolveReport:
     """Robot length per human length, applied to the motion."""
     ground_offset: float
     """Height by which the source was lowered to put its ground at z = 0 [m]."""
+    ground_spread: float
+    """Range of the heights at which the source's feet stand [m]: large where it is not level."""
     position_error: dict[str, PartError]
     """Per landmark body [m]."""
     rotation_error: dict[str, PartError]

@@ -254,6 +254,7 @@ def _report(
         seconds=time.perf_counter() - began,
         scale=targets.scale,
         ground_offset=targets.contacts.ground,
+        ground_spread=targets.contacts.spread,
         position_error=position,
         rotation_error=turning,
         peak_velocity=speed,
