@@ -181,7 +181,7 @@ def test_resampling_to_no_rate_is_refused(rng, fps):
 
 
 def test_a_robot_clip_is_not_resampled():
-    with pytest.raises(InputError, match="retarget the source at the new rate"):
+    with pytest.raises(InputError, match="retarget the source, then resample"):
         resample(robot_clip(), 60.0)
 
 

@@ -9,7 +9,7 @@ from conftest import SHARED
 from motionkit.errors import InputError
 from motionkit.formats import describe
 from motionkit.formats.source import ReadOptions, Source
-from motionkit.formats.table import _find_format
+from motionkit.formats.table import find_format
 
 LARGEST = 120_000  # bytes: small files, so that most damage hits something that matters
 
@@ -52,7 +52,7 @@ def run(seeds: range) -> dict[str, int]:
         data = damage(rng, path.read_bytes(), path.suffix == ".npz")
         source = Source(Path("damaged" + path.suffix), data)
         try:
-            clip = _find_format(source).read(source, ReadOptions())
+            clip = find_format(source).read(source, ReadOptions())
         except InputError as error:
             assert str(error).startswith("damaged") and str(error).isprintable()
             count["refused"] += 1

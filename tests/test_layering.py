@@ -19,15 +19,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rotation": {"errors"},
     "assets": {"errors"},
     "kinematics": _BASE,
+    "band": set(),
     "mjcf": _BASE | {"kinematics"},
     "clip": _BASE,
     "profile": {"errors", "clip"},
     "tpose": {"errors", "kinematics", "profile"},
     "robot": _ROBOT,
     "formats": _CLIP,
-    "human": _ROBOT,
+    "human": _ROBOT | {"band"},
+    "binding": _ROBOT,
     "synth": _CACHE | {"human"},
-    "retarget": _ROBOT,
+    "retarget": _ROBOT | {"band"},
     "cache": _ROBOT,
     "audit": _CACHE,
     "train": _CACHE,
@@ -56,7 +58,7 @@ HOMES: dict[str, tuple[str, ...]] = {
 HEAVY = {*HOMES, "mujoco", "scipy", "safetensors"} - {"click"}
 """Libraries that are never imported when a module is: only inside functions."""
 
-EXCEPT = {"retarget/band.py": {"scipy"}}
+EXCEPT = {"band.py": {"scipy"}}
 """Where a module is itself imported only by the solve that needs the library at once."""
 
 MODULES = sorted(p.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("*.py"))

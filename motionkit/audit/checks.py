@@ -4,134 +4,18 @@
 A number is never used again for something else.
 """
 
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import fields
 
+from motionkit.audit.check import Check as Check
+from motionkit.audit.check import Severity as Severity
 from motionkit.audit.config import AuditConfig
+from motionkit.audit.marker_checks import MARKER_CHECKS
+from motionkit.audit.source_checks import SOURCE_CHECKS
 from motionkit.errors import ConfigError
 
-Severity = Literal["error", "warning", "info"]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What a finding means."""
-
-    name: str
-    """Two or three words, with hyphens."""
-    severity: Severity
-    """``error``: do not train on it. ``warning``: look at it. ``info``: good to know."""
-    what: str
-    """What was found."""
-    why: str
-    """Why it matters."""
-    fix: str
-    """What to do."""
-    knob: str = ""
-    """Field of :class:`AuditConfig` that holds its limit."""
-
-
 CHECKS: dict[str, Check] = {
-    # Source: what a reader noticed.
-    "MK100": Check(
-        "clip-failed", "error", "The clip could not be read, or something broke on the way",
-        "nothing of it is in the cache", "see the message; motionkit inspect reads the file alone"),
-    "MK101": Check(
-        "rate-recovered", "info", "The file's rate lost digits and was taken for a usual one",
-        "a frame time such as 0.033333 s stands for 30 frames a second; a drift of 0.01% would "
-        "make loops and lengths wrong",
-        "give the rate with --source-fps if it was meant literally"),
-    "MK102": Check(
-        "rate-given", "info", "The rate was given by the user in place of the file's",
-        "all speeds follow from it", "leave --source-fps out to use the file's"),
-    "MK103": Check(
-        "unit-inferred", "info", "The unit of the file was inferred from the length of the limbs",
-        "BVH files do not state their unit; a wrong one scales the motion",
-        "give the unit with --scale if the stature is wrong"),
-    "MK104": Check(
-        "up-inferred", "info", "The up axis was inferred and the motion leaves doubt",
-        "a clip of someone lying down looks like one with another up axis",
-        "give the axis with --up"),
-    "MK105": Check(
-        "world-tilted", "warning", "The body leans from the up axis by the same angle throughout",
-        "a tilted capture volume makes every step go up or down hill",
-        "level the recording, or give --up"),
-    "MK106": Check(
-        "text-repaired", "info", "The text of the file is unusual and was understood",
-        "another program may read it otherwise", "none needed if the motion looks right"),
-    "MK107": Check(
-        "others-dropped", "warning", "The file has further roots, which were left out",
-        "props or a second person are not part of the clip",
-        "export the person wanted alone if the wrong one was taken"),
-    "MK108": Check(
-        "joints-renamed", "info", "Joint names occur more than once and were numbered",
-        "roles are found by name", "check the roles with motionkit inspect"),
-    "MK109": Check(
-        "offsets-added", "info", "Empty position channels were added to the offsets",
-        "taken literally they would fold the skeleton into one point",
-        "none needed if limb lengths look right"),
-    "MK110": Check(
-        "root-offset-added", "info", "Root positions are relative to the root's offset",
-        "taken literally the person would walk below the floor",
-        "none needed if the height looks right"),
-    "MK111": Check(
-        "rate-ambiguous", "warning", "The digits of the frame time fit another usual rate too",
-        "all speeds follow from it", "give the rate with --source-fps"),
-    "MK112": Check(
-        "floor-offset", "info", "The lowest joint stays away from height zero",
-        "the retargeter moves the ground there; on stairs or platforms that is wrong",
-        "none needed on level ground"),
-    "MK113": Check(
-        "mirrored", "warning", "Toes point backwards: left and right are swapped, or the file is "
-        "left-handed", "a mirrored motion has the wrong leading foot and impossible joints",
-        "mirror the file, or rename its joints"),
-    "MK114": Check(
-        "stature-odd", "warning", "The limbs are those of no human stature",
-        "a wrong unit or a scaled character", "give the unit with --scale"),
-    "MK115": Check(
-        "roles-by-shape", "warning", "Joint names tell no body; roles and sides come from the "
-        "skeleton's shape", "a wrong side or joint would be retargeted as it was found",
-        "look at the picture, or rename the joints"),
-    "MK120": Check(
-        "no-fingers", "info", "The file has no fingers; hands are at rest",
-        "finger landmarks are not observed", "none needed for robots without fingers"),
-    "MK121": Check(
-        "face-dropped", "info", "Rotations of jaw and eyes were left out",
-        "no robot part follows them", "none needed"),
-    "MK122": Check(
-        "length-disagrees", "warning", "The file's stated duration is not frames over rate",
-        "either the rate or the number of frames is wrong", "give the rate with --source-fps"),
-    "MK123": Check(
-        "no-shape", "info", "The file has no usable shape coefficients",
-        "the mean shape stands in, with other limb lengths", "add betas to the file"),
-    "MK124": Check(
-        "shape-changes", "warning", "Shape coefficients change over the clip; their mean is used",
-        "one person has one shape", "fit the clip again with a constant shape"),
-    "MK125": Check(
-        "no-gender", "info", "The file does not state a known gender",
-        "the neutral body stands in", "add gender to the file"),
-    # Source: what alignment to the human body noticed.
-    "MK140": Check(
-        "shape-not-applied", "warning", "Shape coefficients could not be applied, all or some",
-        "limb lengths are another body's, so feet and hands are a little elsewhere",
-        "give --smpl-model the subject's model"),
-    "MK141": Check(
-        "stature-assumed", "info", "The source does not show the subject's height",
-        "steps are scaled by it", "give --stature, or --smpl-model"),
-    "MK142": Check(
-        "roles-filled", "info", "Joints that the source lacks are kept at rest on the part above",
-        "their motion is not the person's", "none needed unless the robot should follow them"),
-    "MK143": Check(
-        "axes-from-motion", "info", "The zero pose is no standing figure; joint axes were taken "
-        "from the motion", "trunk, neck and hands are assumed to be straight on average",
-        "align the whole recording, not a short cut of it"),
-    "MK144": Check(
-        "hinge-unseen", "warning", "A knee or elbow is too straight all along to show its axis",
-        "the twist of that limb was taken from the part above",
-        "use a recording in which the joint bends"),
-    "MK145": Check(
-        "foot-height-assumed", "info", "The height of the ankles was taken from the embedded body",
-        "soles may stand a little too high or low before the ground is found", "none needed"),
+    **SOURCE_CHECKS,
+    **MARKER_CHECKS,
     # Retargeting: the motion of the robot's joints and root.
     "MK201": Check(
         "joint-limit", "error", "A joint lies outside its range, compared exactly as stored",

@@ -4,14 +4,12 @@ A new format is one file with ``read(source, options)`` and one row of :data:`FO
 """
 
 import importlib
-import os
-import zipfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from motionkit.clip import SkeletonClip, SmplClip
-from motionkit.errors import InputError
+from motionkit.clip import SourceClip
+from motionkit.formats.peek import Peek, peek_source
 from motionkit.formats.source import ReadOptions, Source, open_source
 
 
@@ -25,17 +23,21 @@ class Format:
     """Lower case, with the dot."""
     carries: str
     """What such a file holds, for people."""
-    is_signature: Callable[[bytes], bool]
-    """Whether the first bytes of a file are this format's."""
+    is_signature: Callable[[Peek], bool]
+    """Whether the outside of a file is this format's."""
     module: str
     """Module whose ``read(source, options)`` reads it; imported when needed."""
+    is_own_extension: bool = True
+    """Whether no other kind of file has its extensions: in a folder a damaged one is then read, to
+    say what is wrong with it, where one of a shared extension is skipped."""
 
-    def read(self, source: Source, options: ReadOptions) -> SkeletonClip | SmplClip:
+    def read(self, source: Source, options: ReadOptions) -> SourceClip:
         """The clip in a file of this format."""
         return importlib.import_module(self.module).read(source, options)
 
 
-def _is_bvh(head: bytes) -> bool:
+def _is_bvh(peek: Peek) -> bool:
+    head = peek.head
     for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
         if head.startswith(mark):
             head = head[2 : len(head) - len(head) % 2].decode(encoding, "replace").encode()
@@ -43,45 +45,91 @@ def _is_bvh(head: bytes) -> bool:
     return bool(words) and words[0].upper() in (b"HIERARCHY", b"ROOT")
 
 
+def _is_c3d(peek: Peek) -> bool:
+    """The second byte is 0x50; so short a mark counts only where the name agrees."""
+    return peek.suffix == ".c3d" and peek.head[1:2] == b"\x50"
+
+
+def _is_trc(peek: Peek) -> bool:
+    return peek.head.removeprefix(b"\xef\xbb\xbf").lstrip()[:12].lower() == b"pathfiletype"
+
+
+def _is_mat(peek: Peek) -> bool:
+    return peek.head.startswith((b"MATLAB 5.0", b"MATLAB 7.3"))
+
+
+def _is_amass(peek: Peek) -> bool:
+    return bool(peek.members & {"poses", "pose_body", "body_pose"})
+
+
+def _is_joints(peek: Peek) -> bool:
+    keys = {"joint_positions", "posed_joints", "joints", "positions", "keypoints", "joints3d"}
+    return peek.head.startswith(b"\x93NUMPY") or bool(peek.members & keys)
+
+
+def _is_robot_npz(peek: Peek) -> bool:
+    return bool(peek.members & {"joint_pos", "dof_pos", "dof_positions", "qpos", "body_pos_w"})
+
+
+def _is_robot_csv(peek: Peek) -> bool:
+    """A table of numbers, at least a root and a joint wide, perhaps below one line of names."""
+    lines = peek.head.removeprefix(b"\xef\xbb\xbf").splitlines()[:3]
+    words = [line.replace(b";", b",").replace(b"\t", b",").split(b",") for line in lines]
+    return peek.suffix in (".csv", ".tsv") and any(
+        len(row) >= 8 and all(_is_number(word) for word in row if word.strip()) for row in words
+    )
+
+
+def _is_number(word: bytes) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+# fmt: off
 FORMATS: tuple[Format, ...] = (
     Format("bvh", (".bvh",), "a skeleton with joint rotations", _is_bvh, "motionkit.formats.bvh"),
-    Format(
-        "amass", (".npz",), "poses and shape of an SMPL-H or SMPL-X body",
-        lambda head: head.startswith(b"PK\x03\x04"), "motionkit.formats.amass",
-    ),
-)  # fmt: skip
-"""Every format that this version reads."""
+    Format("c3d", (".c3d",), "labelled optical markers; force plates and analog channels",
+           _is_c3d, "motionkit.formats.c3d"),
+    Format("trc", (".trc",), "labelled optical markers or joint centres",
+           _is_trc, "motionkit.formats.trc"),
+    Format("mat", (".mat",), "labelled optical markers, in the documented layouts",
+           _is_mat, "motionkit.formats.mat", is_own_extension=False),
+    Format("motionlib", (".motion", ".pt"), "a robot's motion, as ProtoMotions saves it",
+           lambda peek: peek.is_torch, "motionkit.formats.motionlib", is_own_extension=False),
+    Format("amass", (".npz",), "poses and shape of an SMPL, SMPL-H or SMPL-X body",
+           _is_amass, "motionkit.formats.amass", is_own_extension=False),
+    Format("robot_npz", (".npz",), "a robot's motion: joints, perhaps bodies and velocities",
+           _is_robot_npz, "motionkit.formats.robot_npz", is_own_extension=False),
+    Format("joints", (".npz", ".npy"), "positions of a person's joints",
+           _is_joints, "motionkit.formats.joints", is_own_extension=False),
+    Format("robot_csv", (".csv", ".tsv"), "a robot's motion, a frame a line: root and joints",
+           _is_robot_csv, "motionkit.formats.robot_csv", is_own_extension=False),
+)
+# fmt: on
+"""Every format that this version reads, in the order in which signatures are tried."""
 
-_LATER = "this version reads BVH and AMASS .npz; a later one will read it"
 _PICKLE = "a pickle: never opened, since it can run programs"
 _REFUSED: dict[str, tuple[str, str]] = {
     ".pkl": (_PICKLE, "save its arrays with numpy.savez: poses, trans, betas, mocap_framerate"),
-    ".npy": ("a bare array .npy, e.g. joint positions: no rotations, names or rate", _LATER),
-    ".c3d": ("a C3D file (optical markers)", _LATER),
-    ".trc": ("a TRC file (optical markers)", _LATER),
-    ".mat": ("a MATLAB file", _LATER),
-    ".csv": ("a CSV table", _LATER),
     ".fbx": ("an FBX file", "export BVH from Blender or another tool"),
     ".glb": ("a glTF file", "export BVH from Blender or another tool"),
     ".usd": ("a USD file", "export BVH from Blender or another tool"),
     ".asf": ("an ASF or AMC file", "export BVH, or take the CMU clips as BVH or AMASS"),
-    ".pt": ("a torch file, a pickle: never opened, since it can run programs",
-            "save its arrays with numpy.savez"),
-    ".motion": ("a robot motion", _LATER),
-    ".hdf5": ("an HDF5 file", _LATER),
-    ".json": ("a JSON file", _LATER),
-}  # fmt: skip
+    ".hdf5": ("an HDF5 file", "save its arrays with numpy.savez, or a MATLAB file with -v7"),
+    ".json": ("a JSON file", "save its arrays with numpy.savez"),
+}
 _ALIASES = {
-    ".pickle": ".pkl", ".joblib": ".pkl", ".pth": ".pt", ".amc": ".asf", ".gltf": ".glb",
-    ".usda": ".usd", ".usdc": ".usd", ".h5": ".hdf5", ".tsv": ".csv",
+    ".pickle": ".pkl", ".joblib": ".pkl", ".amc": ".asf", ".gltf": ".glb",
+    ".usda": ".usd", ".usdc": ".usd", ".h5": ".hdf5",
 }  # fmt: skip
-_SIGNATURES = ((b"\x93NUMPY", ".npy"), (b"\x80\x02", ".pkl"), (b"\x80\x03", ".pkl"),
-               (b"\x80\x04", ".pkl"), (b"\x80\x05", ".pkl"), (b"MATLAB 5.0", ".mat"),
-               (b"\x89HDF", ".hdf5"), (b"Kaydara FBX", ".fbx"))  # fmt: skip
-_HEAD = 4096  # bytes that signatures may look at
+_SIGNATURES = ((b"\x80\x02", ".pkl"), (b"\x80\x03", ".pkl"), (b"\x80\x04", ".pkl"),
+               (b"\x80\x05", ".pkl"), (b"\x89HDF", ".hdf5"), (b"Kaydara FBX", ".fbx"))  # fmt: skip
 
 
-def read_clip(path: Path | str, options: ReadOptions | None = None) -> SkeletonClip | SmplClip:
+def read_clip(path: Path | str, options: ReadOptions | None = None) -> SourceClip:
     """The motion in a file, in motionkit's world: metres, Z up.
 
     The format is told by the first bytes, and by the extension where they say nothing.
@@ -91,118 +139,44 @@ def read_clip(path: Path | str, options: ReadOptions | None = None) -> SkeletonC
         options: what the user knows better than the file.
 
     Raises:
-        InputError: the file is missing, damaged, of a format that is not read, or no human
-            motion; the message names file, field and value.
+        InputError: the file is missing, damaged, of a format that is not read, or no motion; the
+            message names file, field and value.
     """
     source = open_source(path)
-    return _find_format(source).read(source, options or ReadOptions())
+    return find_format(source).read(source, options or ReadOptions())
 
 
-def _find_format(source: Source) -> Format:
-    head, suffix = source.data[:_HEAD], source.path.suffix.lower()
-    refused = _ALIASES.get(suffix, suffix)
-    if refused in _REFUSED and not _is_bvh(head):
-        raise _refusal(source, refused)
-    for kind in FORMATS:
-        if kind.is_signature(head):
-            return kind
-    for mark, extension in _SIGNATURES:
-        if head.startswith(mark):
-            raise _refusal(source, extension)
-    for kind in FORMATS:
-        if suffix in kind.extensions:
-            return kind
-    known = ", ".join(f"{kind.name} ({' '.join(kind.extensions)})" for kind in FORMATS)
-    raise source.error(f"format not known (extension {suffix or 'none'})", help=f"known: {known}")
-
-
-def _refusal(source: Source, extension: str) -> InputError:
-    what, help = _REFUSED[extension]
-    return source.error(f"is {what}", help=help)
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file in a folder that is left out, and why."""
-
-    path: Path
-    """The file."""
-    reason: str
-    """One line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search of folders came to."""
-
-    files: tuple[Path, ...]
-    """Files to read: those named by the user first, each folder's sorted."""
-    skipped: tuple[Skipped, ...]
-    """Files in folders that hold no motion, or none that is read."""
-
-
-def find_files(paths: Iterable[Path | str]) -> list[Path]:
-    """The motion files among files and folders; :func:`search_files` says what was left out."""
-    return list(search_files(paths).files)
-
-
-def search_files(paths: Iterable[Path | str]) -> Found:
-    """The motion files among files and below folders, without reading them whole.
-
-    A file that is named is always found, so that reading it can say what is wrong, be it that it
-    is not there: one bad name must not stop the others. In a folder,
-    files of other formats, hidden files and ``.npz`` without poses are skipped with a reason.
-    The order depends on names alone; links to folders are not followed.
+def find_format(source: Source) -> Format:
+    """The row of the table that a file belongs to.
 
     Raises:
-        InputError: none of the paths exists.
+        InputError: it belongs to none.
     """
-    files: dict[Path, None] = {}
-    skipped: list[Skipped] = []
-    named = [Path(path) for path in paths]
-    if named and not any(given.exists() for given in named):
-        raise InputError("no such file or folder", where=", ".join(map(str, named)))
-    for given in named:
-        if not given.is_dir():
-            files[given] = None
-            continue
-        for path in _walk(given):
-            reason = _reason_to_skip(path, path.relative_to(given).parts)
-            if reason:
-                skipped.append(Skipped(path, reason))
-            else:
-                files[path] = None
-    return Found(tuple(files), tuple(skipped))
+    peek = peek_source(source)
+    refused = refused_as(peek.suffix)
+    if refused and not _is_bvh(peek):
+        raise source.error(f"is {refused[0]}", help=refused[1])
+    if (kind := sign(peek)) is not None:
+        return kind
+    for mark, extension in _SIGNATURES:
+        if peek.head.startswith(mark):
+            what, help = _REFUSED[extension]
+            raise source.error(f"is {what}", help=help)
+    if peek.head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
+        raise source.error("is a web page, not the file itself", help="download it again")
+    for kind in FORMATS:
+        if peek.suffix in kind.extensions:
+            return kind
+    known = ", ".join(f"{kind.name} ({' '.join(kind.extensions)})" for kind in FORMATS)
+    suffix = peek.suffix or "none"
+    raise source.error(f"format not known (extension {suffix})", help=f"known: {known}")
 
 
-def _walk(folder: Path) -> list[Path]:
-    found = []
-    for top, _, names in os.walk(folder):
-        found += [Path(top) / name for name in names]
-    return sorted(found, key=lambda path: path.relative_to(folder).parts)
+def sign(peek: Peek) -> Format | None:
+    """The first row whose signature a file bears."""
+    return next((kind for kind in FORMATS if kind.is_signature(peek)), None)
 
 
-def _reason_to_skip(path: Path, parts: Sequence[str]) -> str:
-    suffix = path.suffix.lower()
-    if any(part.startswith(".") for part in parts):
-        return "hidden"
-    if not path.is_file():  # a pipe would never end, a link may lead nowhere or to itself
-        return "no regular file, or a link that leads to none"
-    if not any(suffix in kind.extensions for kind in FORMATS):
-        what, _ = _REFUSED.get(_ALIASES.get(suffix, suffix), ("", ""))
-        return f"not read by this version: {what}" if what else "no motion file"
-    return _npz_reason(path) if suffix == ".npz" else ""
-
-
-def _npz_reason(path: Path) -> str:
-    """Why an ``.npz`` is no motion, from its directory; damaged ones are left to the reader."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            keys = {name.removesuffix(".npy") for name in archive.namelist()}
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
-        return ""
-    if keys & {"poses", "pose_body", "body_pose"}:
-        return ""
-    if "betas" in keys:
-        return "a subject's shape, no motion"
-    return f"no AMASS motion: keys {', '.join(sorted(keys)[:6])}"
+def refused_as(suffix: str) -> tuple[str, str] | None:
+    """What files of an extension that is not read are, and what to do with them."""
+    return _REFUSED.get(_ALIASES.get(suffix, suffix))

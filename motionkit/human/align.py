@@ -9,7 +9,8 @@ user's model, or the embedded body where there is none (:mod:`motionkit.human.pa
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from motionkit.clip import HumanClip, SkeletonClip, SmplClip
+from motionkit.clip import HumanClip, MarkerClip, RobotMotion, SmplClip, SourceClip
+from motionkit.errors import InputError
 from motionkit.human.parameters import align_parameters
 from motionkit.human.subject import align_skeleton
 
@@ -37,7 +38,9 @@ class HumanConfig:
     )
 
 
-def align(clip: SkeletonClip | SmplClip, config: HumanConfig | None = None) -> HumanClip:
+def align(
+    clip: SourceClip, config: HumanConfig | None = None, markers: "MarkerConfig | None" = None
+) -> HumanClip:
     """The person that a clip shows.
 
     What the zero pose of a skeleton does not show is measured over the clip, so align a clip
@@ -46,9 +49,20 @@ def align(clip: SkeletonClip | SmplClip, config: HumanConfig | None = None) -> H
     Raises:
         AssetError: the body model cannot be used.
         ConfigError: the stature is no person's.
-        InputError: two joints of a limb coincide.
+        InputError: two joints of a limb coincide, the markers do not tell a body, or the clip is a
+            robot's.
     """
     config = HumanConfig() if config is None else config
     if isinstance(clip, SmplClip):
         return align_parameters(clip, config.smpl_model, config.stature)
+    if isinstance(clip, RobotMotion):
+        raise InputError(
+            "is a robot's motion, no person's",
+            where=clip.provenance.path,
+            help="motionkit convert brings it into other robot formats",
+        )
+    if isinstance(clip, MarkerClip):
+        from motionkit.human.markers import fit_markers
+
+        return fit_markers(clip, markers).human
     return align_skeleton(clip)

@@ -21,8 +21,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from motionkit import rotation
+from motionkit.band import BandMatrix, band_length
 from motionkit.kinematics import Tree
-from motionkit.retarget.band import BandMatrix, band_length
 from motionkit.retarget.config import RetargetConfig
 from motionkit.retarget.coordinates import Angles, Tanh
 from motionkit.retarget.damping import Damping, fade, window_sum

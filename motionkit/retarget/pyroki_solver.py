@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from motionkit.band import BandMatrix
 from motionkit.errors import ConfigError
-from motionkit.retarget.band import BandMatrix
 from motionkit.retarget.config import RetargetConfig
 from motionkit.retarget.lm import Problem, Solution, components
 from motionkit.retarget.objective import Assembler, Pose

@@ -5,8 +5,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from motionkit.retarget import band as band_module
-from motionkit.retarget.band import BandMatrix, band_length
+from motionkit import band as band_module
+from motionkit.band import BandMatrix, band_length
 
 
 def random_system(rng, frames: int, size: int, rank: int = 6):
