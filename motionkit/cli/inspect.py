@@ -1,17 +1,29 @@
 """``motionkit inspect``: what is in a motion file, and what a reader made of it."""
 
-import math
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from motionkit.cli.console import CLEAN, COULD_NOT_RUN, paint, print_error, show, show_json
+from motionkit.cli.console import (
+    CLEAN,
+    COULD_NOT_RUN,
+    counted,
+    paint,
+    print_error,
+    show,
+    show_json,
+)
+from motionkit.cli.facts import facts_lines, summary
 from motionkit.cli.options import KnobCommand, resolve
 from motionkit.cli.stages import READ
 
 if TYPE_CHECKING:
+    from motionkit.errors import MotionkitError
     from motionkit.formats import Description
+
+_WIDEST_PATH = 70  # characters of the table's first column; longer paths push their row
 
 
 @click.command(
@@ -25,49 +37,77 @@ if TYPE_CHECKING:
 def command(files: tuple[Path, ...], as_json: bool, **flags: Any) -> int:
     """Say what motion files hold and how they were understood.
 
-    Folders are searched. Exit 2 if a file cannot be read; the others are shown all the same.
+    Folders are searched and shown as one table. Exit 2 if a file cannot be read or nothing was a
+    motion; the others are shown all the same.
     """
-    from motionkit.errors import MotionkitError
+    from motionkit.errors import InputError, MotionkitError
     from motionkit.formats import describe, read_clip, search_files
 
     options = resolve(READ, flags, {})
     found = search_files(files)
+    skipped = [{"path": str(skip.path), "reason": skip.reason} for skip in found.skipped]
+    is_table = set(files) != set(found.files)
+    paths = [*map(str, found.files), *(skip["path"] for skip in skipped)]
+    width = min(max(map(len, paths), default=0), _WIDEST_PATH)
     shown: list[dict[str, Any]] = []
     refused: list[dict[str, str]] = []
     for path in found.files:
         try:
-            description = describe(read_clip(path, options))
+            clip = describe(read_clip(path, options))
         except MotionkitError as error:
             refused.append({"path": str(path), "error": str(error), "help": error.help})
-            print_error(str(error), error.help)
+            if is_table and not as_json:
+                _show_row(width, str(path), "refused", _reason(path, error))
+            else:
+                print_error(str(error), error.help)
             continue
-        shown.append(description.to_dict())
-        if not as_json:
-            _show(description)
-    skipped = [{"path": str(skip.path), "reason": skip.reason} for skip in found.skipped]
+        shown.append(clip.to_dict())
+        if not as_json and is_table:
+            what = f"{summary(clip):34s} {clip.frames:7d} at {clip.fps:g} 1/s"
+            _show_row(width, str(path), clip.format, what)
+        elif not as_json:
+            _show(clip)
+    counts = dict(sorted(Counter(clip["format"] for clip in shown).items()))
     if as_json:
-        show_json("inspect", {"clips": shown, "refused": refused, "skipped": skipped})
+        show_json("inspect", {"clips": shown, "refused": refused, "skipped": skipped,
+                              "counts": counts})  # fmt: skip
     else:
         for skip in skipped:
-            show(f"skipped {skip['path']}: {skip['reason']}")
+            _show_row(width, skip["path"], "skipped", skip["reason"])
+        if is_table and paths:
+            show(_total(counts, len(refused), len(skipped)))
+    if not found.files:
+        raise InputError("no motion file found", where=", ".join(map(str, files)),
+                         help="motionkit inspect FILE says whether a file can be read")  # fmt: skip
+    if refused and is_table:
+        names = ", ".join(Path(one["path"]).name for one in refused[:3])
+        more = ", …" if len(refused) > 3 else ""
+        print_error(f"{counted(len(refused), 'file')} cannot be read: {names}{more}",
+                    "motionkit inspect FILE says what to do about one")  # fmt: skip
     return COULD_NOT_RUN if refused else CLEAN
 
 
+def _reason(path: Path, error: "MotionkitError") -> str:
+    """A refusal without the path, which its row has already."""
+    return str(error).removeprefix(f"{path}: ")
+
+
+def _show_row(width: int, path: str, kind: str, rest: str) -> None:
+    show(f"{path:{width}s}  {kind:9s}  {rest}")
+
+
+def _total(counts: dict[str, int], refused: int, skipped: int) -> str:
+    """How many files of each format were read, and how many were not."""
+    read = [f"{name} {number}" for name, number in counts.items()]
+    return "; ".join([
+        f"read {sum(counts.values())}{' (' + ', '.join(read) + ')' if read else ''}",
+        f"refused {refused}", f"skipped {skipped}",
+    ])  # fmt: skip
+
+
 def _show(clip: "Description") -> None:
-    """A description for people: degrees, and a line a subject."""
-    show(f"{clip.path}: {clip.format}, written by {clip.writer}")
-    if clip.model is not None:
-        show(f"  body      {clip.model}")
-    show(f"  frames    {clip.frames} at {clip.fps:g} 1/s, {clip.duration:.2f} s")
-    show(f"  unit      {clip.unit_scale:g} m (by {clip.unit_source})")
-    show(f"  up        {clip.up} (by {clip.up_source})")
-    facing = f"{math.degrees(clip.facing_median):.0f} deg"
-    if clip.facing_from_travel is not None:
-        facing += f", {math.degrees(clip.facing_from_travel):+.0f} deg from its travel"
-    show(f"  facing    {facing}; travels {clip.travel:.2f} m")
-    stature = "of the body model" if clip.stature is None else f"{clip.stature:.2f} m"
-    show(f"  stature   {stature}; lowest joint at {clip.lowest:.2f} m")
-    missing = ", ".join(clip.roles_missing) or "none"
-    show(f"  roles     {len(clip.roles)} of {clip.joints} joints; of the body missing: {missing}")
+    """A description for people."""
+    for line in facts_lines(clip):
+        show(line)
     for note in clip.notes:
         show(f"  {paint('note', 'yellow', None)}      {note.code} {note.message}")

@@ -1,7 +1,10 @@
 """Motion files into clips: one file a format, one table of formats."""
 
+from motionkit.formats.describe import BodyDescription as BodyDescription
 from motionkit.formats.describe import Description as Description
 from motionkit.formats.describe import describe as describe
+from motionkit.formats.describe_points import PointsDescription as PointsDescription
+from motionkit.formats.describe_robot import RobotDescription as RobotDescription
 from motionkit.formats.folders import Found as Found
 from motionkit.formats.folders import Skipped as Skipped
 from motionkit.formats.folders import find_files as find_files

@@ -1,14 +1,24 @@
 """What there is to know about a clip, for ``motionkit inspect``."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from motionkit import rotation
-from motionkit.clip import REQUIRED_ROLES, SMPLH_JOINTS, Note, SkeletonClip, SmplClip
+from motionkit.clip import (
+    REQUIRED_ROLES,
+    SMPLH_JOINTS,
+    MarkerClip,
+    RobotMotion,
+    SkeletonClip,
+    SmplClip,
+    SourceClip,
+)
 from motionkit.formats import world
+from motionkit.formats.describe_points import PointsDescription, describe_points
+from motionkit.formats.describe_robot import RobotDescription, describe_robot
+from motionkit.formats.facts import Facts, shared_facts
 
 Array = np.ndarray
 
@@ -18,35 +28,13 @@ _NUM_BODY = 22  # joints of SMPL-H before the fingers
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
-    """Facts about a clip; lengths in metres, angles in radians, +Z up."""
+class BodyDescription(Facts):
+    """Facts about a person who moves: a skeleton, or the parameters of a body model."""
 
-    name: str
-    """Of the clip."""
-    path: str
-    """The file."""
-    format: str
-    """Name in the table of formats."""
-    writer: str
-    """Program or data set recognised, or ``unknown``."""
     model: str | None
     """Body model of the parameters; absent for a skeleton."""
-    frames: int
-    """Number of frames."""
-    fps: float
-    """Frames per second."""
-    duration: float
-    """From the first frame to the last [s]: (frames - 1) / fps."""
     joints: int
     """Joints in the clip."""
-    unit_scale: float
-    """Metres per unit of the file."""
-    unit_source: str
-    """How it was found: format, header, stature or user."""
-    up: str
-    """Axis of the file that points up."""
-    up_source: str
-    """How it was found: format, header, motion or user."""
     facing_first: float
     """Heading of the body in the first frame [rad], 0 along +X, positive to the left."""
     facing_median: float
@@ -65,23 +53,29 @@ class Description:
     """Body roles (not fingers) that no joint plays."""
     roles_required: tuple[str, ...]
     """Roles without which a clip is refused."""
-    notes: tuple[Note, ...]
-    """What the reader noticed."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, in the order of the fields, ready for JSON."""
-        return asdict(self)
 
 
-def describe(clip: SkeletonClip | SmplClip) -> Description:
-    """The facts about a clip, judged from at most 400 frames evenly spread."""
+Description = BodyDescription | PointsDescription | RobotDescription
+"""What :func:`describe` may return."""
+
+
+def describe(clip: SourceClip) -> Description:
+    """The facts about a clip of any type."""
+    if isinstance(clip, MarkerClip):
+        return describe_points(clip)
+    if isinstance(clip, RobotMotion):
+        return describe_robot(clip)
+    return describe_body(clip)
+
+
+def describe_body(clip: SkeletonClip | SmplClip) -> BodyDescription:
+    """The facts about a person, judged from at most 400 frames evenly spread."""
     if isinstance(clip, SkeletonClip):
         roles, model, joints = clip.roles, None, len(clip.joint_names)
         pelvis, facing, lowest, stature = _of_skeleton(clip)
     else:
         roles, model, joints = _smpl_roles(clip), clip.model, clip.joint_quat.shape[1]
         pelvis, facing, lowest, stature = _of_smpl(clip)
-    source = clip.provenance
     mean = _circular_mean(facing, np.ones(len(facing)))
     steps = np.diff(pelvis[:, :2], axis=0)
     lengths = np.linalg.norm(steps, axis=1)
@@ -89,17 +83,14 @@ def describe(clip: SkeletonClip | SmplClip) -> Description:
     against = None
     if travel >= LEAST_TRAVEL:
         against = _circular_mean(facing[:-1] - np.arctan2(steps[:, 1], steps[:, 0]), lengths)
-    return Description(
-        name=clip.name, path=source.path, format=source.format, writer=source.writer,
-        model=model, frames=clip.num_frames, fps=clip.fps,
-        duration=(clip.num_frames - 1) / clip.fps, joints=joints,
-        unit_scale=source.unit_scale, unit_source=source.unit_source, up=source.up,
-        up_source=source.up_source, facing_first=float(facing[0]),
+    return BodyDescription(
+        **shared_facts(clip, "skeleton" if model is None else "parameters"),
+        model=model, joints=joints, facing_first=float(facing[0]),
         facing_median=float(_wrap(mean + np.median(_wrap(facing - mean), keepdims=True))[0]),
         facing_from_travel=against, travel=travel, lowest=lowest, stature=stature,
         roles=dict(roles),
         roles_missing=tuple(r for r in SMPLH_JOINTS[:_NUM_BODY] if r not in roles),
-        roles_required=REQUIRED_ROLES, notes=source.notes,
+        roles_required=REQUIRED_ROLES,
     )  # fmt: skip
 
 
