@@ -16,6 +16,7 @@ from motionkit.clip import Note
 from motionkit.errors import ConfigError, InputError
 
 UpAxis = Literal["x", "y", "z", "-x", "-y", "-z"]
+QuatOrder = Literal["wxyz", "xyzw"]
 
 RATE_TOLERANCE = 2e-5
 """Relative distance within which a rate is taken for the whole number beside it: 30.0003 → 30."""
@@ -54,6 +55,17 @@ class ReadOptions:
         metadata={"help": "axis of the file that points up, in place of the one inferred"},
     )
     """The axis of the file that points up, in place of the one inferred."""
+    quat_order: QuatOrder | None = field(
+        default=None,
+        metadata={"help": "order of quaternion components in a robot's file, in place of the one "
+                          "found from the motion"},
+    )  # fmt: skip
+    """Order of quaternion components in a robot's file, in place of the one found."""
+    take: int | None = field(
+        default=None,
+        metadata={"help": "which motion of a file that holds several, counted from 0"},
+    )
+    """Which of several motions in one file, counted from 0."""
 
     def __post_init__(self) -> None:
         """Refuse numbers that are not positive and finite, and unknown axes."""
@@ -66,10 +78,15 @@ class ReadOptions:
             raise ConfigError(f"source fps must be from {low:g} to {high:g}, found {self.fps:g}")
         if self.up not in (None, "x", "y", "z", "-x", "-y", "-z"):
             raise ConfigError(f"up is one of x, y, z, -x, -y, -z, found {self.up!r}")
+        if self.quat_order not in (None, "wxyz", "xyzw"):
+            raise ConfigError(f"quat order is one of wxyz, xyzw, found {self.quat_order!r}")
+        if self.take is not None and self.take < 0:
+            raise ConfigError(f"take must be 0 or more, found {self.take}")
 
     def stated(self) -> tuple[tuple[str, str], ...]:
         """The options that were set, as a clip's provenance records them."""
-        pairs = (("fps", self.fps), ("scale", self.scale), ("up", self.up))
+        pairs = (("fps", self.fps), ("scale", self.scale), ("up", self.up),
+                 ("quat_order", self.quat_order), ("take", self.take))  # fmt: skip
         return tuple((name, str(value)) for name, value in pairs if value is not None)
 
 
