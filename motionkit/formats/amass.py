@@ -13,25 +13,20 @@ from jaxtyping import Float
 from motionkit import rotation
 from motionkit.clip import Note, Provenance, SmplClip
 from motionkit.errors import InputError
-from motionkit.formats.npz import Npz, open_npz
-from motionkit.formats.source import ReadOptions, Source, UpAxis, settle_rate
+from motionkit.formats.npz import Npz, find_rate, open_npz
+from motionkit.formats.source import ReadOptions, Source, UpAxis
 from motionkit.formats.world import PELVIS_REST, WORLD_QUAT
 
 Array = np.ndarray
 Model = Literal["smpl", "smplh", "smplx"]
 Gender = Literal["female", "male", "neutral"]
 
-RATE_KEYS = ("mocap_framerate", "mocap_frame_rate", "mocap_frame_rates", "frame_rate", "framerate",
-             "fps")  # fmt: skip
-"""Names of the rate [1/s], which changed between releases."""
 TRANS_KEYS = ("trans", "transl", "root_trans")
 """Names of the translation [m]."""
 SPLIT_KEYS = (("root_orient", "global_orient"), ("pose_body", "body_pose"))
 """Names of the root's and the body's rotation vectors where ``poses`` is absent."""
 HAND_KEYS = (("pose_hand",), ("left_hand_pose", "right_hand_pose"))
 """Names of the hands' rotation vectors (90, or 45 and 45)."""
-RATE_AGREEMENT = 1e-3
-"""Relative difference between two stated rates that counts as agreement."""
 LENGTH_AGREEMENT = 0.05
 """Relative difference between ``mocap_time_length`` and frames/rate that counts as agreement."""
 MAX_ROTVEC = 20.0
@@ -63,8 +58,8 @@ def read(source: Source, options: ReadOptions) -> SmplClip:
     frames = len(rotvec)
     scale = options.scale or 1.0
     trans = _trans(npz, frames) * scale
-    fps, more = _rate(npz, frames, options)
-    notes += more
+    fps, more = find_rate(npz, options)
+    notes += more + _length_notes(npz, frames, fps)
     betas, more = _betas(npz, frames)
     notes += more
     gender, more = _gender(npz)
@@ -246,37 +241,6 @@ def _trans(npz: Npz, frames: int) -> Float[Array, "T 3"]:
             field=key,
         )
     return trans
-
-
-def _rate(npz: Npz, frames: int, options: ReadOptions) -> tuple[float, list[Note]]:
-    """The rate, once all that is stated about it has been heard."""
-    found: dict[str, float] = {}
-    for key in RATE_KEYS:
-        if key in npz.members:
-            values = npz.numbers(key).reshape(-1)
-            if values.size == 0 or not np.all((values == values[0]) | np.isnan(values)):
-                raise npz.source.error(f"holds {values.size} rates, expected one", field=key)
-            found[key] = float(values[0])
-    said = ", ".join(f"{key} {value:.9g}" for key, value in found.items())
-    if not found:
-        if options.fps is None:
-            raise npz.source.error(
-                f"no rate is stated (keys: {', '.join(npz.keys[:12])})",
-                field="mocap_framerate",
-                help="give the rate with --source-fps",
-            )
-        return settle_rate(npz.source, np.nan, options, field="mocap_framerate", said="(absent)")
-    first, *others = found.values()
-    agree = all(abs(other - first) <= RATE_AGREEMENT * abs(first) for other in others)
-    if options.fps is None and not agree:
-        raise npz.source.error(
-            f"rates disagree: {said}",
-            field=next(iter(found)),
-            help="give the rate with --source-fps",
-        )
-    key, rate = next(iter(found.items()))
-    fps, notes = settle_rate(npz.source, rate, options, field=key, said=f"{rate:.17g}")
-    return fps, notes + _length_notes(npz, frames, fps)
 
 
 def _length_notes(npz: Npz, frames: int, fps: float) -> list[Note]:

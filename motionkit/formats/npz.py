@@ -1,25 +1,28 @@
 """Arrays from an ``.npz`` that nobody vouches for.
 
-Nothing is unpickled. The zip directory is read before anything is inflated, only members that
-are asked for are, and a member's header must agree with its size before memory is taken.
+The zip directory is read before anything is inflated, and only members that are asked for are;
+each of them then passes the gate of :mod:`motionkit.formats.npy`. The rate of a clip, which has
+had many names, is found here for every format of named arrays.
 """
 
 import io
-import math
 import struct
-import tokenize
 import zipfile
 import zlib
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from motionkit.clip import Note
 from motionkit.errors import InputError
-from motionkit.formats.source import Source
+from motionkit.formats.npy import MAX_ARRAY, first_line, read_array, to_numbers
+from motionkit.formats.source import ReadOptions, Source, settle_rate
 
-MAX_MEMBER = 2 * 1024**3
-"""Largest array [bytes]: an hour at 1,000 frames a second of 52 joints is 4.5 · 10⁹ / 2."""
+RATE_KEYS = ("mocap_framerate", "mocap_frame_rate", "mocap_frame_rates", "frame_rate", "framerate",
+             "fps")  # fmt: skip
+"""Names of the rate [1/s], which changed between releases."""
+RATE_AGREEMENT = 1e-3
+"""Relative difference between two stated rates that counts as agreement."""
 BOMB_SIZE = 64 * 1024**2
 """Arrays smaller than this [bytes] may be compressed to any degree."""
 BOMB_RATIO = 200
@@ -29,9 +32,6 @@ _DAMAGE = (
     zipfile.BadZipFile, NotImplementedError, RuntimeError,
 )  # fmt: skip
 """What zipfile raises on damaged, encrypted or unknown members."""
-_BAD_HEADER = (ValueError, TypeError, SyntaxError, tokenize.TokenError, OverflowError, MemoryError,
-               EOFError, RecursionError)  # fmt: skip
-"""What numpy's parser of array headers raises on damaged ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ class Npz:
         self._require_sane(key, info)
         try:
             with zipfile.ZipFile(io.BytesIO(self.source.data)) as archive, archive.open(info) as f:
-                return self._read(key, info, f)
+                return read_array(self.source, f, info.file_size, key)
         except InputError:
             raise
         except _DAMAGE as error:
-            raise self.source.error(f"damaged: {_first_line(error)}", field=key) from None
+            raise self.source.error(f"damaged: {first_line(error)}", field=key) from None
 
     def numbers(self, key: str) -> np.ndarray:
         """The array under ``key`` as float64.
@@ -70,11 +70,7 @@ class Npz:
         Raises:
             InputError: as for :meth:`array`, or it does not hold real numbers.
         """
-        array = self.array(key)
-        if array.dtype.kind not in "fiu":
-            raise self.source.error(f"has type {array.dtype}, expected real numbers", field=key)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.ascontiguousarray(array, dtype=np.float64)
+        return to_numbers(self.source, self.array(key), key)
 
     def text(self, key: str) -> str:
         """The text under ``key``: bytes, text, or an array of one of them."""
@@ -88,44 +84,12 @@ class Npz:
 
     def _require_sane(self, key: str, info: zipfile.ZipInfo) -> None:
         ratio = info.file_size / max(info.compress_size, 1)
-        if info.file_size > MAX_MEMBER or (info.file_size > BOMB_SIZE and ratio > BOMB_RATIO):
+        if info.file_size > MAX_ARRAY or (info.file_size > BOMB_SIZE and ratio > BOMB_RATIO):
             raise self.source.error(
                 f"unpacks to {info.file_size:,} bytes from {info.compress_size:,}; not opened",
                 field=key,
                 help="if the array is real, save it uncompressed (numpy.savez) or in parts",
             )
-
-    def _read(self, key: str, info: zipfile.ZipInfo, stream: Any) -> np.ndarray:
-        try:
-            version = np.lib.format.read_magic(stream)
-            known = {
-                (1, 0): np.lib.format.read_array_header_1_0,
-                (2, 0): np.lib.format.read_array_header_2_0,
-            }.get(version)
-            shape, fortran, dtype = known(stream) if known else ((), False, np.dtype(float))
-        except _BAD_HEADER as error:
-            raise self.source.error(f"bad header: {_first_line(error)}", field=key) from None
-        if known is None:
-            raise self.source.error(f"npy version {version} is not known", field=key)
-        if dtype.hasobject:
-            raise self.source.error(
-                "holds Python objects (a pickle), which are never opened: they can run programs",
-                field=key,
-                help="save plain arrays: numpy.savez(path, poses=…, trans=…, mocap_framerate=…)",
-            )
-        if any(size < 0 for size in shape):
-            raise self.source.error(f"declares the shape {shape}", field=key)
-        need, have = math.prod(shape) * dtype.itemsize, info.file_size - stream.tell()
-        if need != have:
-            raise self.source.error(
-                f"declares {need:,} bytes ({dtype} {shape}), holds {have:,}", field=key
-            )
-        data = stream.read(need)
-        if len(data) != need:
-            raise self.source.error(f"ends after {len(data):,} of {need:,} bytes", field=key)
-        stream.read()  # to the end, so that zipfile checks the CRC
-        array = np.frombuffer(data, dtype=dtype) if need else np.empty(math.prod(shape), dtype)
-        return array.reshape(shape, order="F" if fortran else "C")
 
 
 def open_npz(source: Source) -> Npz:
@@ -141,7 +105,7 @@ def open_npz(source: Source) -> Npz:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
             infos = archive.infolist()
     except _DAMAGE as error:
-        raise source.error(f"the zip is damaged or cut short: {_first_line(error)}") from None
+        raise source.error(f"the zip is damaged or cut short: {first_line(error)}") from None
     members: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         key = info.filename.removesuffix(".npy")
@@ -151,6 +115,39 @@ def open_npz(source: Source) -> Npz:
     return Npz(source, members)
 
 
-def _first_line(error: Exception) -> str:
-    lines = str(error).splitlines() or [type(error).__name__]
-    return "".join(c if c.isprintable() else "?" for c in lines[0][:120])
+def find_rate(
+    npz: Npz, options: ReadOptions, help: str = "give the rate with --source-fps"
+) -> tuple[float, list[Note]]:
+    """The rate [1/s], once all that is stated about it has been heard.
+
+    Args:
+        npz: the file.
+        options: the user's rate wins.
+        help: what to do when the file states none.
+
+    Raises:
+        InputError: none is stated, two disagree, or it is absurd, and the user gives none.
+    """
+    found: dict[str, float] = {}
+    for key in RATE_KEYS:
+        if key in npz.members:
+            values = npz.numbers(key).reshape(-1)
+            if values.size == 0 or not np.all((values == values[0]) | np.isnan(values)):
+                raise npz.source.error(f"holds {values.size} rates, expected one", field=key)
+            found[key] = float(values[0])
+    if not found:
+        if options.fps is None:
+            raise npz.source.error(
+                f"no rate is stated (keys: {', '.join(npz.keys[:12])})",
+                field=RATE_KEYS[0],
+                help=help,
+            )
+        return settle_rate(npz.source, np.nan, options, field=RATE_KEYS[0], said="(absent)")
+    first, *others = found.values()
+    agree = all(abs(other - first) <= RATE_AGREEMENT * abs(first) for other in others)
+    key, rate = next(iter(found.items()))
+    if options.fps is None and not agree:
+        said = ", ".join(f"{key} {value:.9g}" for key, value in found.items())
+        raise npz.source.error(f"rates disagree: {said}", field=key,
+                               help="give the rate with --source-fps")  # fmt: skip
+    return settle_rate(npz.source, rate, options, field=key, said=f"{rate:.17g}")
