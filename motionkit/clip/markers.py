@@ -42,8 +42,8 @@ class ForcePlate:
     """From the middle of the surface to the plate's own origin, plate frame [m]."""
     channels: tuple[str, ...]
     """Labels of its analog channels, in the order that its type prescribes."""
-    calibration: Float[Array, "C C"] | None = None
-    """``CAL_MATRIX``, for the types that have one."""
+    calibration: Float[Array, "R C"] | None = None
+    """``CAL_MATRIX``, for the types that have one: 6 rows, a column a channel."""
 
 
 @dataclass(frozen=True, slots=True)
