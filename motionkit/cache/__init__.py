@@ -7,6 +7,7 @@ from motionkit.cache.identity import SCHEMA as SCHEMA
 from motionkit.cache.identity import CacheIdentity as CacheIdentity
 from motionkit.cache.identity import Difference as Difference
 from motionkit.cache.identity import canonical_json as canonical_json
+from motionkit.cache.identity import compare as compare
 from motionkit.cache.identity import identify as identify
 from motionkit.cache.library import Entry as Entry
 from motionkit.cache.library import Listing as Listing

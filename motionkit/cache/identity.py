@@ -115,7 +115,7 @@ class CacheIdentity:
         asked = wanted.as_dict() if isinstance(wanted, CacheIdentity) else {
             key: _canonical(value, key) for key, value in wanted.items()
         }  # fmt: skip
-        return [d for key in sorted(asked) for d in _compare(key, stored[key], asked[key])]
+        return [d for key in sorted(asked) for d in compare(key, stored[key], asked[key])]
 
     @staticmethod
     def from_dict(values: Mapping[str, Any], where: str) -> "CacheIdentity":
@@ -218,10 +218,17 @@ def _canonical(value: Any, path: str) -> Any:
     raise ConfigError(f"{path} is a {type(value).__name__}, which a cache cannot store")
 
 
-def _compare(path: str, stored: Any, wanted: Any) -> Iterator[Difference]:
+def compare(path: str, stored: Any, wanted: Any) -> Iterator[Difference]:
+    """Where two plain JSON values differ, down to the leaves, sorted by path.
+
+    Args:
+        path: what is put before each path.
+        stored: what is there.
+        wanted: what is asked for.
+    """
     if isinstance(stored, dict) and isinstance(wanted, dict):
         for key in sorted({*stored, *wanted}):
-            yield from _compare(f"{path}.{key}", stored.get(key, ABSENT), wanted.get(key, ABSENT))
+            yield from compare(f"{path}.{key}", stored.get(key, ABSENT), wanted.get(key, ABSENT))
     elif type(stored) is bool or type(wanted) is bool:
         if stored is not wanted:  # True == 1, but they are different settings
             yield Difference(path, stored, wanted)

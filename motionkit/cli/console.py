@@ -24,6 +24,7 @@ JSON_SCHEMA = 1
 
 COMMANDS: dict[str, str] = {
     "retarget": "motionkit.cli.retarget",
+    "align": "motionkit.cli.align",
     "inspect": "motionkit.cli.inspect",
     "audit": "motionkit.cli.audit",
     "cache": "motionkit.cli.cache",

@@ -8,6 +8,7 @@ robot's profile (a table of the same name), default.
 
 import difflib
 import importlib
+import os
 import tomllib
 import types
 import typing
@@ -87,6 +88,17 @@ class KnobCommand(click.Command):
         for title in order:
             with formatter.section(title):
                 formatter.write_dl(sections[title])
+
+
+class OneCoreCommand(KnobCommand):
+    """Sets, before numpy is imported, what makes a process use one core and same bytes."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """As of click."""
+        from motionkit.cli.pool import ONE_THREAD
+
+        os.environ.update(ONE_THREAD)
+        return super().make_context(*args, **kwargs)
 
 
 def _option(field: Field[Any], knobs: Knobs) -> KnobOption:

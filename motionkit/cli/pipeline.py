@@ -1,20 +1,22 @@
 """The work on one clip: file → human → robot → reference → audit → cache.
 
 The human is aligned and its contacts are found in the whole clip, which is cut and resampled
-afterwards: stature, facing, stances and ground do not depend on where the clip is cut.
+afterwards: stature, facing, stances and ground do not depend on where the clip is cut. Markers are
+cut first (:mod:`motionkit.cli.person` says why).
 """
 
 import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from motionkit.cli import batch
 from motionkit.cli.console import counted
 from motionkit.cli.options import read_config, resolve
-from motionkit.cli.plan import Item, parse_frames
+from motionkit.cli.person import Search, file_digest, find_person
+from motionkit.cli.plan import Item
 from motionkit.cli.stages import AUDIT, STAGES, TABLES, ClipConfig
 from motionkit.errors import IdentityError
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from motionkit.clip import HumanClip
     from motionkit.formats import ReadOptions
     from motionkit.human import HumanConfig
+    from motionkit.human.markers import MarkerConfig
     from motionkit.retarget import RetargetConfig, RetargetResult
     from motionkit.robot import Robot
 
@@ -44,10 +47,14 @@ class Settings:
     """What the user knows better than the files."""
     human: "HumanConfig"
     """Of the alignment."""
+    markers: "MarkerConfig"
+    """Of the fit of markers."""
     retarget: "RetargetConfig"
     """Of the solver."""
     audit: "AuditConfig"
     """Limits of the audit; no part of a cache's identity."""
+    static: Path | None = None
+    """Static trial of the subject whose markers are fitted."""
     picture: bool = False
     """Draw eight frames of each clip that is written."""
     overwrite: bool = False
@@ -56,11 +63,12 @@ class Settings:
     @property
     def stages(self) -> dict[str, Any]:
         """What goes into the identity of a cache: of files the content, not the path."""
-        human = {
-            key: _digest(value) if isinstance(value, Path) else value
-            for key, value in asdict(self.human).items()
-        }
-        return {"human": human, "retarget": asdict(self.retarget)}
+        return {**self.search.stages, "retarget": asdict(self.retarget)}
+
+    @property
+    def search(self) -> Search:
+        """How the person is found in a file."""
+        return Search(self.read, self.human, self.markers, self.static, self.clip.frames)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +103,7 @@ def resolve_settings(
     config_path: Path | None,
     flags: Mapping[str, Any],
     *,
+    static: Path | None = None,
     picture: bool = False,
     overwrite: bool = False,
 ) -> Settings:
@@ -107,22 +116,9 @@ def resolve_settings(
     profile = robot_named(robot).profile
     stages = {stage.table: resolve(stage, flags, config, profile) for stage in STAGES}
     stages[AUDIT.table] = resolve(AUDIT, {}, config, profile)
-    return Settings(robot=robot, out=out, picture=picture, overwrite=overwrite, **stages)
-
-
-@functools.lru_cache(maxsize=4)
-def _digest(path: Path) -> str:
-    """Hash of a file, or of all files below a folder."""
-    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
-    whole = hashlib.sha256()
-    for file in files:
-        whole.update(_file_digest(file).encode())
-    return whole.hexdigest()
-
-
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return Settings(
+        robot=robot, out=out, static=static, picture=picture, overwrite=overwrite, **stages
+    )
 
 
 @functools.lru_cache(maxsize=4)
@@ -139,12 +135,12 @@ def make_jobs(items: Sequence[Item], settings: Settings) -> list[ClipJob]:
     jobs = []
     for item in items:
         try:
-            digest = _file_digest(item.path)
+            digest = file_digest(item.path)
         except OSError:
             digest = ""  # not there, or not to be read: its reader will say so
         expected = {**common, "source_sha256": digest,
                     "reader_options": dict(settings.read.stated()),
-                    "frames": _frames(settings)}  # fmt: skip
+                    "frames": settings.search.cut}  # fmt: skip
         jobs.append(ClipJob(item.path, item.name, expected, settings))
     return jobs
 
@@ -174,10 +170,6 @@ def run_facts(settings: Settings) -> dict[str, Any]:
         "identity": _common_identity(settings),
         "audit": asdict(settings.audit),
     }
-
-
-def _frames(settings: Settings) -> tuple[int, int | None] | None:
-    return parse_frames(settings.clip.frames) if settings.clip.frames else None
 
 
 def known_ends(jobs: Sequence[ClipJob]) -> dict[str, batch.Ended]:
@@ -238,17 +230,12 @@ def retarget_clip(job: ClipJob) -> batch.Attempt:
 
 
 def _human(job: ClipJob) -> "HumanClip":
-    """The person in the file: aligned whole, then cut, then brought to the cache's rate."""
-    from motionkit.clip import resample, slice_frames
-    from motionkit.formats import read_clip
-    from motionkit.human import align
+    """The person in the file with contacts, brought to the cache's rate."""
+    from motionkit.clip import resample
     from motionkit.retarget import with_contacts
 
-    human = with_contacts(align(read_clip(job.path, job.settings.read), job.settings.human))
-    if (cut := _frames(job.settings)) is not None:
-        start, stop = cut
-        human = slice_frames(human, start, human.num_frames if stop is None else stop)
-    return replace(resample(human, job.settings.clip.fps), name=job.name)
+    person = find_person(job.path, job.name, job.settings.search, with_contacts)
+    return resample(person.human, job.settings.clip.fps)
 
 
 def _reference(
@@ -257,7 +244,7 @@ def _reference(
     from motionkit.cache import build_reference, identify
 
     identity = identify(robot, human.provenance, fps=human.fps, body=human.body,
-                        settings=job.settings.stages, frames=_frames(job.settings))  # fmt: skip
+                        settings=job.settings.stages, frames=job.settings.search.cut)  # fmt: skip
     return build_reference(
         result.clip,
         robot,

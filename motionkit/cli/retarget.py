@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from motionkit.cli.console import CLEAN, FINDINGS, counted, say, show_json
-from motionkit.cli.options import KnobCommand
+from motionkit.cli.options import OneCoreCommand
 from motionkit.cli.stages import STAGES
 
 if TYPE_CHECKING:
@@ -18,20 +18,9 @@ if TYPE_CHECKING:
     from motionkit.cli.plan import Item
 
 
-class _OneCorePerProcess(KnobCommand):
-    """Sets, before numpy is imported, what makes a process use one core and same bytes."""
-
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """As of click."""
-        from motionkit.cli.pool import ONE_THREAD
-
-        os.environ.update(ONE_THREAD)
-        return super().make_context(*args, **kwargs)
-
-
 @click.command(
     name="retarget",
-    cls=_OneCorePerProcess,
+    cls=OneCoreCommand,
     knobs=STAGES,
     epilog="Example: motionkit retarget walks/ kick.bvh --robot anatomic_soma --out cache",
 )
@@ -57,6 +46,12 @@ class _OneCorePerProcess(KnobCommand):
     help="TOML file with settings, a table a stage.",
 )
 @click.option(
+    "--static",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Static trial of the subject, where the clips are markers.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
@@ -72,7 +67,7 @@ class _OneCorePerProcess(KnobCommand):
 @click.option("--picture/--no-picture", help="Draw eight frames of each clip.  (default: no)")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
 def command(
-    files: tuple[Path, ...], robot: str, out: Path, config_path: Path | None,
+    files: tuple[Path, ...], robot: str, out: Path, config_path: Path | None, static: Path | None,
     workers: int | None, shard: str | None, overwrite: bool, dry_run: bool, picture: bool,
     as_json: bool, **flags: Any,
 ) -> int:  # fmt: skip
@@ -88,7 +83,7 @@ def command(
     found, skipped = plan.plan(files)
     items = plan.longest_first(plan.select_shard(found, shard))
     settings = pipeline.resolve_settings(
-        robot, out, config_path, flags, picture=picture, overwrite=overwrite
+        robot, out, config_path, flags, static=static, picture=picture, overwrite=overwrite
     )
     if skipped:
         say(f"{counted(len(skipped), 'file')} without motion left out; motionkit inspect says why")
@@ -115,7 +110,7 @@ def run(
     Raises:
         IdentityError: the folder holds a cache made with other settings.
     """
-    from motionkit.cli import batch, pipeline
+    from motionkit.cli import batch, pipeline, progress
     from motionkit.view.png import require_libraries
 
     if settings.picture:
@@ -124,7 +119,7 @@ def run(
     jobs = pipeline.make_jobs(items, settings)
     known = pipeline.known_ends(jobs)
     todo = [job for job in jobs if job.name not in known]
-    say(_opening(len(jobs), list(known.values()), len(todo)))
+    say(progress.opening(list(known.values()), len(todo), verb="solve"))
     if dry_run:
         todo.sort(key=lambda job: job.name)
         for job in todo:
@@ -132,57 +127,20 @@ def run(
         return sorted(known.values(), key=lambda end: end.clip), todo
     batch.remove_leftovers(settings.out)
     began = time.perf_counter()
-    ended = _work(known, todo, workers)
+    ended = progress.work(pipeline.retarget_clip, list(known.values()), todo, workers)
     pipeline.draw_missing(known.values(), settings)
     seconds = round(time.perf_counter() - began, 3)
     _close(ended, settings, solved=len(todo), seconds=seconds, workers=workers)
     return ended, todo
 
 
-def _opening(total: int, known: Sequence["Ended"], num_todo: int) -> str:
-    """``38 clips: 20 already done, 1 rejected before, 17 to solve``."""
-    written = sum(ended.status == "written" for ended in known)
-    parts = [f"{written} already done"] if written else []
-    if rejected := len(known) - written:
-        parts.append(f"{rejected} rejected before")
-    parts.append(f"{num_todo} to solve")
-    return f"{counted(total, 'clip')}: {', '.join(parts)}"
-
-
-def _work(
-    known: dict[str, "Ended"], todo: Sequence["ClipJob"], workers: int
-) -> list["Ended"]:  # fmt: skip
-    """Solve what is to be solved, saying how each clip ends; all ends, sorted by name."""
-    from motionkit.cli import batch, pipeline
-    from motionkit.cli.progress import BatchTalk
-
-    ended = list(known.values())
-    with BatchTalk(len(todo)) as talk:
-        for end in ended:
-            if not end.is_clean:
-                talk.ended(end)
-        for _, end in batch.run(pipeline.retarget_clip, todo, workers):
-            talk.ended(end)
-            ended.append(end)
-    return sorted(ended, key=lambda end: end.clip)
-
-
 def _close(ended: Sequence["Ended"], settings: "Settings", **facts: Any) -> None:
     """Put the findings together, and say what came of the batch."""
-    from motionkit.cli import batch, pipeline
+    from motionkit.cli import batch, pipeline, progress
 
     out = settings.out
     audit = batch.collect(out, **pipeline.run_facts(settings), **facts)
-    counts = [f"{sum(e.status == 'written' for e in ended)} written"]
-    of_written = [e for e in ended if e.status == "written"]
-    flaws = (("errors", sum(bool(e.errors) for e in of_written)),
-             ("warnings", sum(bool(e.warnings) for e in of_written)))  # fmt: skip
-    if said := ", ".join(f"{number} with {what}" for what, number in flaws if number):
-        counts[0] += f" ({said})"
-    for status in ("rejected", "failed"):
-        if number := sum(e.status == status for e in ended):
-            counts.append(f"{number} {status}")
-    say(f"{', '.join(counts)} -> {out}{os.sep}   findings: {audit}")
+    say(f"{progress.closing(ended)} -> {out}{os.sep}   findings: {audit}")
 
 
 def _show(ended: Sequence["Ended"], todo: Sequence["ClipJob"], out: Path) -> None:

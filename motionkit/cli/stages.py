@@ -37,11 +37,18 @@ class ClipConfig:
 READ = Knobs("read", "motionkit.formats:ReadOptions", renamed=(("fps", "--source-fps"),))
 """What the user knows better than a file."""
 
+HUMAN = Knobs("human", "motionkit.human:HumanConfig")
+"""How a person is found in a clip."""
+
+MARKERS = Knobs("markers", "motionkit.human.markers:MarkerConfig")
+"""How a person is found in markers."""
+
 # fmt: off
 STAGES = (
     Knobs("clip", "motionkit.cli.stages:ClipConfig"),
     READ,
-    Knobs("human", "motionkit.human:HumanConfig"),
+    HUMAN,
+    MARKERS,
     Knobs(
         "retarget",
         "motionkit.retarget:RetargetConfig",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from motionkit.clip import HumanClip, MarkerClip, RobotMotion, SmplClip, SourceClip
 from motionkit.errors import InputError
+from motionkit.human.markers.config import MarkerConfig
 from motionkit.human.parameters import align_parameters
 from motionkit.human.subject import align_skeleton
 
@@ -39,12 +40,24 @@ class HumanConfig:
 
 
 def align(
-    clip: SourceClip, config: HumanConfig | None = None, markers: "MarkerConfig | None" = None
+    clip: SourceClip,
+    config: HumanConfig | None = None,
+    markers: MarkerConfig | None = None,
+    *,
+    static: MarkerClip | None = None,
 ) -> HumanClip:
     """The person that a clip shows.
 
     What the zero pose of a skeleton does not show is measured over the clip, so align a clip
-    before cutting it. A yaw or a shift of the source only turns or shifts the result.
+    before cutting it; markers alone are cut first where they begin or end outside the volume. A
+    yaw or a shift of the source only turns or shifts the result.
+
+    Args:
+        clip: markers, joint centres, a skeleton or parameters of a body model.
+        config: settings of the alignment.
+        markers: settings of the fit of markers; of no concern to other clips.
+        static: markers of the same subject standing still, with the clip's labels; of no concern
+            to other clips.
 
     Raises:
         AssetError: the body model cannot be used.
@@ -64,5 +77,5 @@ def align(
     if isinstance(clip, MarkerClip):
         from motionkit.human.markers import fit_markers
 
-        return fit_markers(clip, markers).human
+        return fit_markers(clip, markers or MarkerConfig(), static=static).human
     return align_skeleton(clip)

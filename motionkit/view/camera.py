@@ -19,7 +19,7 @@ Array = np.ndarray
 
 _FOVY = np.radians(45.0)  # [rad], MuJoCo's default
 _MARGIN = 0.08  # share of the picture that stays empty at each side
-_FROM_FRONT = np.radians(55.0)  # [rad], of the camera from straight ahead of the robot
+FROM_FRONT = np.radians(55.0)  # [rad], of the camera from straight ahead of the robot
 _ELEVATION = np.radians(-10.0)  # [rad]
 _TALL = 1.5  # times as far may the eye be before it follows the robot up and down instead
 _SHOWN_GROUPS = 3  # MuJoCo renders the geometry of groups 0, 1 and 2
@@ -63,7 +63,7 @@ def follow(
     robot: Robot,
     qpos: Float[Array, "T nq"],
     aspect: float,
-    turn: Float[Array, "T"] | float = float(_FROM_FRONT),
+    turn: Float[Array, "T"] | float = float(FROM_FRONT),
 ) -> list[Camera]:
     """A camera a frame, from one side that the first frame decides, all at one scale.
 
@@ -84,7 +84,26 @@ def follow(
     ahead = rotation.rotate(rotation.normalize(qpos[0, 3:7]), forward)
     azimuth = np.arctan2(ahead[1], ahead[0]) + np.pi - np.broadcast_to(turn, len(qpos))
     point, radius = _shape(robot, qpos)
-    foot = qpos[:, :3] * [1.0, 1.0, 0.0]
+    return surround(point, radius, qpos[:, :3], azimuth, aspect)
+
+
+def surround(
+    point: Float[Array, "T n 3"],
+    radius: Float[Array, "n"],
+    root: Float[Array, "T 3"],
+    azimuth: Float[Array, "T"],
+    aspect: float,
+) -> list[Camera]:
+    """A camera a frame that has all spheres in its picture, all at one scale.
+
+    Args:
+        point: centres of the spheres [m].
+        radius: of the spheres [m].
+        root: what the pictures are centred beside, before they are moved to hold the spheres [m].
+        azimuth: direction of view about +Z [rad].
+        aspect: width over height of a picture.
+    """
+    foot = root * [1.0, 1.0, 0.0]
     axes = np.stack([Camera(np.zeros(3), 1.0, a).axes for a in azimuth])
     seen = np.einsum("tij,tnj->tni", axes, point - foot[:, None])
     tangent = np.tan(0.5 * float(_FOVY)) * (1.0 - _MARGIN)
@@ -92,7 +111,7 @@ def follow(
     middle_y, distance_y = _frame(seen[..., 1], seen[..., 2], radius, tangent)
     shared, distance_shared = _frame(
         seen[..., 1].reshape(1, -1), seen[..., 2].reshape(1, -1),
-        np.tile(radius, len(qpos)), tangent,
+        np.tile(radius, len(root)), tangent,
     )  # fmt: skip
     distance = max(distance_x.max(), distance_y.max())
     if distance_shared[0] < _TALL * distance:

@@ -21,7 +21,7 @@ Array = np.ndarray
 _TILE = 0.5  # [m], side of a square of the ground
 _TILES = 12  # squares in each direction
 _RING = 16  # points around a sphere
-_SKY, _DARK = (247, 250, 255), (205, 212, 219)
+SKY, _DARK = (247, 250, 255), (205, 212, 219)
 _LIGHT = (237, 240, 242)
 _NEAR, _FAR = np.array([158, 178, 199]), np.array([112, 128, 145])
 _EDGE, _BONE = (60, 74, 94), (38, 48, 64)
@@ -40,15 +40,15 @@ def draw(
 
     images = []
     for pos, quat, camera in zip(body_pos, body_quat, cameras, strict=True):
-        image = Image.new("RGB", size, _SKY)
+        image = Image.new("RGB", size, SKY)
         pen = ImageDraw.Draw(image)
-        _ground(pen, camera, size)
+        draw_ground(pen, camera, size)
         _bodies(pen, robot, pos, quat, camera, size)
         images.append(np.asarray(image))
     return np.stack(images)
 
 
-def _ground(pen: "ImageDraw", camera: Camera, size: tuple[int, int]) -> None:
+def draw_ground(pen: "ImageDraw", camera: Camera, size: tuple[int, int]) -> None:
     """Squares that stay where they are in the world, below the horizon."""
     horizon = size[1] * (0.5 + 0.5 * np.tan(camera.elevation) / np.tan(0.5 * camera.fovy))
     pen.rectangle((0, float(horizon), *size), fill=_LIGHT)
