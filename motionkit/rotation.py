@@ -18,6 +18,7 @@ Array = np.ndarray
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 _SMALL_ANGLE = 1e-8  # [rad], below which a series replaces sin(x)/x
+_LOCKED = 1e-12  # cosine of the middle angle below which the outer axes are one
 
 
 def normalize(quat: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
@@ -124,6 +125,30 @@ def from_euler(order: str, angles: Float[Array, "*n k"]) -> Float[Array, "*n 4"]
     for i, axis in enumerate(order):
         quat = multiply(quat, from_axis_angle(axis, angles[..., i]))  # pyright: ignore[reportArgumentType]
     return quat
+
+
+def to_euler(order: str, quat: Float[Array, "*n 4"]) -> Float[Array, "*n 3"]:
+    """Angles [rad] of three intrinsic rotations, the inverse of :func:`from_euler`.
+
+    The middle angle lies in [-π/2, π/2], the others in [-π, π]. The first rotation is undone
+    before the others are read off, so that the three together give the rotation to rounding at
+    every pose; where the middle angle is ±π/2 itself the first is taken for zero.
+
+    Args:
+        order: three different letters of ``XYZ``.
+        quat: unit quaternions.
+    """
+    i, j, k = ("XYZ".index(letter) for letter in order)
+    sign = 1.0 if (j - i) % 3 == 1 else -1.0
+    m = to_matrix(quat)
+    cosine = np.hypot(m[..., j, k], m[..., k, k])
+    is_locked = cosine < _LOCKED
+    first = np.where(is_locked, 0.0, np.arctan2(-sign * m[..., j, k], m[..., k, k]))
+    cos, sin = np.cos(first), sign * np.sin(first)
+    middle = np.arctan2(sign * m[..., i, k], cosine)
+    row_j = cos[..., None] * m[..., j, :] + sin[..., None] * m[..., k, :]
+    last = np.arctan2(sign * row_j[..., i], row_j[..., j])
+    return np.stack([first, middle, last], axis=-1)
 
 
 def from_xyzw(quat: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:

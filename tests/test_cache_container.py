@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from motionkit import files
 from motionkit.cache import container
 from motionkit.cache.container import DamagedError
 from motionkit.errors import InputError
@@ -181,7 +182,7 @@ def test_only_files_of_dead_writers_are_removed(tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     live = os.getpid()
-    host = container._host()
+    host = files.host_token()
     names = {
         f".tmp-{host}-{dead.pid}-ab-walk": True,
         f".tmp-{host}-{live}-ab-walk": False,
@@ -193,7 +194,7 @@ def test_only_files_of_dead_writers_are_removed(tmp_path):
         (tmp_path / name).write_text("x")
     removed = container.remove_stale(tmp_path)
     assert [p.name for p in removed] == [name for name, gone in names.items() if gone]
-    old = time.time() - container.STALE_AFTER - 1
+    old = time.time() - files.STALE_AFTER - 1
     for path in tmp_path.iterdir():
         os.utime(path, (old, old))
     container.remove_stale(tmp_path)

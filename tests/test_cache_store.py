@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from builders import PROVENANCE, gantry, gantry_reference
 
+from motionkit import files
 from motionkit.cache import (
     ARRAYS,
     CONVENTIONS,
@@ -265,7 +266,7 @@ def test_a_library_whose_writer_is_killed_holds_whole_clips_only(tmp_path):
 def test_the_next_write_removes_what_a_killed_one_left(reference, shard):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    left = shard.parent / f".tmp-{container._host()}-{dead.pid}-00-walk.safetensors"
+    left = shard.parent / f".tmp-{files.host_token()}-{dead.pid}-00-walk.safetensors"
     left.write_bytes(b"half")
     write_reference(shard.parent, reference)
     assert [p.name for p in shard.parent.iterdir()] == ["walk.safetensors"]

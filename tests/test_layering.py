@@ -13,10 +13,11 @@ PACKAGE = ROOT / "motionkit"
 _BASE = {"errors", "rotation"}
 _CLIP = _BASE | {"clip"}
 _ROBOT = _CLIP | {"kinematics", "mjcf", "profile", "tpose", "assets", "robot"}
-_CACHE = _ROBOT | {"cache"}
+_CACHE = _ROBOT | {"cache", "files"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "rotation": {"errors"},
+    "files": {"errors"},
     "assets": {"errors"},
     "kinematics": _BASE,
     "band": set(),
@@ -25,12 +26,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "profile": {"errors", "clip"},
     "tpose": {"errors", "kinematics", "profile"},
     "robot": _ROBOT,
-    "formats": _CLIP,
+    "formats": _CLIP | {"files"},
     "human": _ROBOT | {"band"},
     "binding": _ROBOT,
-    "synth": _CACHE | {"human"},
+    "synth": _ROBOT | {"human", "formats"},
     "retarget": _ROBOT | {"band"},
-    "cache": _ROBOT,
+    "cache": _ROBOT | {"files"},
     "audit": _CACHE,
     "train": _CACHE,
     "view": _CACHE,

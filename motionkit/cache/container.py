@@ -6,33 +6,24 @@ strings, here JSON texts. The format is that of https://github.com/huggingface/s
 library reads these files; motionkit writes and maps them itself for two reasons: same arrays must
 give same bytes, and opening must not read the arrays.
 
-Files appear whole or not at all: written under a temporary name in the same folder, synced to
-the disk, then renamed. A process that is killed leaves its temporary file; :func:`remove_stale`
-knows it by its name.
+They are put on the disk by :func:`motionkit.files.replace_file`, whole or not at all.
 """
 
 import hashlib
 import json
 import math
 import os
-import secrets
-import socket
-import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from motionkit.errors import InputError
+from motionkit.files import remove_stale as remove_stale
+from motionkit.files import replace_file as replace_file
 
 Array = np.ndarray
-
-TEMPORARY_PREFIX: Final = ".tmp-"
-"""Names of files that are being written begin so: ``.tmp-HOST-PID-RANDOM-NAME``."""
-STALE_AFTER: Final = 3600.0
-"""A temporary file of another machine is left behind if not written to for so long [s]."""
 
 _ALIGNMENT = 64  # bytes: arrays begin at multiples of it
 _MAX_HEADER = 100_000_000  # bytes, the limit of the safetensors library
@@ -141,81 +132,3 @@ def _entry(header: Mapping[str, Any], name: str) -> tuple[np.dtype[Any], tuple[i
     if end - begin != math.prod(shape) * dtype.itemsize:
         raise ValueError(f"array {name} of shape {shape} cannot have {end - begin} bytes")
     return dtype, shape, end
-
-
-def replace_file(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
-    """Put bytes at ``path``; whatever happens, a reader sees the old file or the new one whole.
-
-    Raises:
-        InputError: the folder cannot be written to, or the disk is full.
-    """
-    token = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
-    temporary = path.with_name(f"{TEMPORARY_PREFIX}{token}-{path.name}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as file:
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise InputError(
-            f"cannot be written: {error.strerror}",
-            where=str(path),
-            help="give a folder that can be written to, with room left",
-        ) from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename last through a power cut, where folders can be synced."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some network file systems refuse
-            os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def remove_stale(folder: Path) -> list[Path]:
-    """Delete temporary files whose writer is gone, and say which.
-
-    Gone is a process of this machine that no longer runs, or a file not written to for
-    :data:`STALE_AFTER`. Costs one listing of the folder.
-    """
-    host, removed = _host(), []
-    with suppress(FileNotFoundError), os.scandir(folder) as entries:
-        for entry in entries:
-            if not entry.name.startswith(TEMPORARY_PREFIX):
-                continue
-            owner, _, rest = entry.name.removeprefix(TEMPORARY_PREFIX).partition("-")
-            pid = rest.partition("-")[0]
-            with suppress(FileNotFoundError):  # its writer has just finished
-                is_old = time.time() - entry.stat().st_mtime > STALE_AFTER
-                if is_old or (owner == host and pid.isdigit() and not _is_running(int(pid))):
-                    Path(entry.path).unlink()
-                    removed.append(Path(entry.path))
-    return sorted(removed)
-
-
-def _host() -> str:
-    """Tells machines apart without naming them."""
-    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
-
-
-def _is_running(pid: int) -> bool:
-    if os.name != "posix":  # there, asking with signal 0 would end the process
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True

@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from motionkit.clip import Note, SkeletonClip
+from motionkit.clip.rest import PELVIS_REST as PELVIS_REST
 from motionkit.formats.roles import SIDES
 from motionkit.formats.source import UpAxis
 
@@ -82,14 +83,6 @@ UNITS = (
     Unit("2 cm", 0.02, 0.05),
 )
 """CMU's files are in inches divided by 0.45 (mocap.cs.cmu.edu)."""
-
-PELVIS_REST = {
-    "smpl": (-0.0018, -0.2233, 0.0282),
-    "smplh": (-0.0018, -0.2233, 0.0282),
-    "smplx": (0.0031, -0.3514, 0.0120),
-}
-"""Rest position [m] of the pelvis joint in the models' own frame, mean shape; a subject's differs
-by centimetres. Needed only to turn a translation from a Y-up world, since it excludes it."""
 
 
 _S = float(np.sqrt(0.5))

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from motionkit.clip import SMPLH_JOINTS, SMPLH_PARENTS
+from motionkit.clip.rest import MODEL_TO_TPOSE
 from motionkit.errors import AssetError
 from motionkit.human.body import Body, embedded_body
 
@@ -23,13 +24,11 @@ Model = Literal["smpl", "smplh", "smplx"]
 
 _JOINTS: dict[Model, int] = {"smpl": 24, "smplh": 52, "smplx": 55}
 _KEYS = ("v_template", "shapedirs", "J_regressor", "kintree_table")
-_CANONICAL = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-"""From the models' frame (left, up, forward) to the T-pose facing +X (forward, left, up)."""
 
 
 def to_tpose(vectors: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
     """Vectors of the models' canonical frame in the frame of the T-pose facing +X."""
-    return vectors @ _CANONICAL.T
+    return vectors @ MODEL_TO_TPOSE.T
 
 
 def load_body(

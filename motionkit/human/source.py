@@ -11,6 +11,8 @@ from jaxtyping import Bool, Float
 
 from motionkit import rotation
 from motionkit.clip import SMPLH_JOINTS, SMPLH_PARENTS, SkeletonClip
+from motionkit.clip.rest import LONG_BONES as LONG_BONES
+from motionkit.clip.rest import tpose_direction as tpose_direction
 
 Array = np.ndarray
 
@@ -22,13 +24,6 @@ _SLOW = 0.25  # [m/s], below which ankle and toe of a flat foot move
 _LOW = 0.03  # [m] of the lowest slow toes, within which a foot stands on the same floor
 _LOW_QUANTILE = 0.1  # of the heights of slow toes: where that floor is
 _FEWEST = 3  # frames that show a speed
-
-LONG_BONES: tuple[tuple[str, str], ...] = tuple(
-    (f"{side}_{near}", f"{side}_{far}")
-    for side in ("left", "right")
-    for near, far in (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"))
-)
-"""From, to: the bones that every source has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +90,6 @@ class Source:
 def index(role: str) -> int:
     """Index of a role in :data:`motionkit.clip.SMPLH_JOINTS`."""
     return SMPLH_JOINTS.index(role)
-
-
-def tpose_direction(role: str) -> Float[Array, "3"]:
-    """Where the long bone that begins at a role points in the T-pose."""
-    if role.endswith(("hip", "knee")):
-        return np.array([0.0, 0.0, -1.0])
-    return np.array([0.0, 1.0 if role.startswith("left") else -1.0, 0.0])
 
 
 def read_source(clip: SkeletonClip) -> Source:
