@@ -159,6 +159,34 @@ SOURCE_CHECKS: dict[str, Check] = {
         "the neutral body stands in",
         "add gender to the file",
     ),
+    "MK126": Check(
+        "rate-by-convention",
+        "warning",
+        "The file states no rate; that of its data set was taken",
+        "all speeds follow from it",
+        "give the rate with --source-fps",
+    ),
+    "MK127": Check(
+        "joints-inferred",
+        "info",
+        "Which joint is which was told by their number or place, not by names",
+        "joints in another order would be another motion",
+        "check the roles with motionkit inspect, or save the names beside the positions",
+    ),
+    "MK128": Check(
+        "arrays-not-read",
+        "info",
+        "The file holds more than positions of joints, which was not read",
+        "rotations and contacts are found anew from the positions",
+        "none needed",
+    ),
+    "MK129": Check(
+        "points-unseen",
+        "info",
+        "Joints or markers were not seen in some frames",
+        "gaps stay gaps until the body is fitted",
+        "none needed where gaps are short",
+    ),
     # Source: what alignment to the human body noticed.
     "MK140": Check(
         "shape-not-applied",

@@ -1,5 +1,6 @@
 """Motion files into clips: one file a format, one table of formats."""
 
+from motionkit.formats.amass_markers import read_amass_markers as read_amass_markers
 from motionkit.formats.describe import BodyDescription as BodyDescription
 from motionkit.formats.describe import Description as Description
 from motionkit.formats.describe import describe as describe
