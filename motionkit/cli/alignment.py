@@ -245,7 +245,7 @@ def _store(job: AlignJob, person: Person, report: Mapping[str, Any]) -> None:
     """Write the motion, the picture, and last the report."""
     from motionkit.cache import replace_file
 
-    write_motion(person.human, job.motion, job.settings.target)
+    write_motion(job.motion, person.human, job.settings.target)
     if job.settings.picture:
         from motionkit.view import render_markers, render_person
 
@@ -257,10 +257,10 @@ def _store(job: AlignJob, person: Person, report: Mapping[str, Any]) -> None:
     replace_file(job.report, [f"{text}\n".encode(errors="backslashreplace")])
 
 
-def write_motion(human: "HumanClip", path: Path, target: Target) -> None:
+def write_motion(path: Path, human: "HumanClip", target: Target) -> None:
     """Write a person as a motion file; a file is replaced whole."""
     module = importlib.import_module(f"motionkit.formats.write_{target}")
-    getattr(module, f"write_{target}")(human, path)
+    getattr(module, f"write_{target}")(path, human)
 
 
 def make_report(job: AlignJob, person: Person) -> dict[str, Any]:

@@ -262,8 +262,8 @@ def _figure(
     head = SMPLH_JOINTS.index("head")
     up = joints[head] - joints[SMPLH_JOINTS.index("neck")]
     skull = joints[head] + _HEAD_RISE * up / max(float(np.linalg.norm(up)), 1e-9)
-    at, here = camera.project(skull, *size)
-    pen.circle(tuple(at.tolist()), float(_HEAD_RADIUS * here), outline=_TRUNK,
+    at, here = camera.project(skull[None], *size)
+    pen.circle(tuple(at[0].tolist()), float(_HEAD_RADIUS * here[0]), outline=_TRUNK,
                width=round(0.7 * _BONE * _OVERSAMPLE))  # fmt: skip
 
 
@@ -305,7 +305,7 @@ def _name_worst(
     for k in np.argsort(-residual, kind="stable")[:_NAMED]:
         if residual[k] < _NAMED_FROM:
             return
-        pixel, _ = camera.project(place[k], *MARKER_PANEL)
+        pixel = camera.project(place[k : k + 1], *MARKER_PANEL)[0][0]
         text = f"{labels[k]} {1e3 * residual[k]:.0f} mm"
         wide = pen.textlength(text, font=font)
         x = pixel[0] + 8 if pixel[0] > 0.5 * MARKER_PANEL[0] else pixel[0] - 8 - wide
