@@ -68,7 +68,8 @@ def _is_joints(peek: Peek) -> bool:
 
 
 def _is_robot_npz(peek: Peek) -> bool:
-    return bool(peek.members & {"joint_pos", "dof_pos", "dof_positions", "qpos", "body_pos_w"})
+    keys = {"joint_pos", "dof_pos", "dof_positions", "dofs_pos", "qpos", "body_pos_w"}
+    return bool(peek.members & keys) or {"dof", "root_rot"} <= peek.members
 
 
 def _is_robot_csv(peek: Peek) -> bool:
