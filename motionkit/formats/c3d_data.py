@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from motionkit.clip import Note
-from motionkit.formats.c3d_file import BLOCK, C3dFile, Processor, to_floats
+from motionkit.formats.c3d_file import BLOCK, C3dFile, Header, Processor, to_floats
 from motionkit.formats.source import Source
 
 Array = np.ndarray
@@ -86,20 +86,19 @@ def find_layout(source: Source, file: C3dFile) -> tuple[Layout, list[Note]]:
     if header.num_points == 0:
         raise source.error(_without_points(file), field="header",
                            help="motionkit reads labelled points; export them too")  # fmt: skip
+    frames, first, counted = _count_frames(source, file)
     start, notes = _find_start(source, file)
     scale, said = _find_scale(source, file)
     notes += said
-    frames, first, said = _count_frames(source, file)
     layout = Layout(start, frames, first, header.num_points, header.num_analog,
                     scale < 0, abs(scale), file.processor)  # fmt: skip
     room = (len(source.data) - start) // layout.stride
     if frames == 0:
-        layout, frames = replace(layout, num_frames=room), room
-        text = f"frames are counted by the bytes, {room}: the header cannot hold so many"
-        said = [Note("MK151", text, float(room))]
-    if frames > room or frames == 0:
+        frames, counted = _count_by_bytes(source, header, layout, room)
+        layout = replace(layout, num_frames=frames)
+    if frames > room:
         raise _too_short(source, file, layout, frames, room)
-    notes += said
+    notes += counted
     used = file.count("POINT", "USED")
     if np.isfinite(used) and used != header.num_points:
         text = f"POINT:USED says {used:g} points, the header {header.num_points}, which is taken"
@@ -248,6 +247,22 @@ def _count_frames(source: Source, file: C3dFile) -> tuple[int, int, list[Note]]:
         stated.append(f"TRIAL says {start:g} to {end:g}")
         first = header.first
     return count, first, _disagree(count, stated)
+
+
+def _count_by_bytes(
+    source: Source, header: Header, layout: Layout, room: int
+) -> tuple[int, list[Note]]:
+    """Frames of a file whose header stops at 65535, without zeros that only fill its last block."""
+    count = header.last - header.first + 1
+    if len(source.data) - layout.start - count * layout.stride < BLOCK:
+        return count, []  # as many as the header says, or fewer
+    end = layout.start + room * layout.stride
+    while len(source.data) - end + layout.stride < BLOCK and room > count:
+        if any(source.data[end - layout.stride : end]):
+            break
+        room, end = room - 1, end - layout.stride
+    text = f"frames are counted by the bytes, {room}: the header cannot hold so many"
+    return room, [Note("MK151", text, float(room))]
 
 
 def _wide(file: C3dFile, name: str) -> float:

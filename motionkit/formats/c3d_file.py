@@ -152,7 +152,8 @@ def to_text(data: bytes) -> str:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
-    return "".join(c if c.isprintable() else "?" for c in text.strip())
+    text = text.strip()
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
 def to_floats(data: UInt8[Array, "*b"], processor: Processor) -> Float[Array, "*n"]:
@@ -167,10 +168,9 @@ def to_floats(data: UInt8[Array, "*b"], processor: Processor) -> Float[Array, "*
         processor: whose numbers they are.
     """
     data = np.ascontiguousarray(data)
-    if processor == "pc":
-        return data.view("<f4").astype(np.float64)
-    if processor == "sgi":
-        return data.view(">f4").astype(np.float64)
+    if processor != "dec":
+        with np.errstate(invalid="ignore"):  # a signalling NaN is one like the others
+            return data.view("<f4" if processor == "pc" else ">f4").astype(np.float64)
     words = data.view("<u2").astype(np.uint32)
     bits = (words[..., 0::2] << 16) | words[..., 1::2]
     exponent = ((bits >> 23) & 0xFF).astype(np.int32)
@@ -317,11 +317,11 @@ def _read_record(data: bytes, at: int, stop: int, processor: Processor) -> _Reco
     fault, reach = "", last
     if last > limit:
         if fits and following is not None and last < stop:
-            limit = stop  # the pointer is too short for the values, which may be whole
+            # the pointer is too short for the values, which may be whole
             following = last + 1 + data[last]
             fault = "overlaps the next record"
         else:
-            width = dims[0] if kind == TEXT and dims and dims[0] else size
+            width = max(dims[0] if kind == TEXT and dims else size, 1)
             reach = first + max(limit - first, 0) // width * width
             fault = f"is cut off: {reach - first} of {size} bytes"
             following = following if fits else None
