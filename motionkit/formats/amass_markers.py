@@ -14,6 +14,7 @@ from motionkit import rotation
 from motionkit.clip import MarkerClip, Note, SmplClip
 from motionkit.formats import amass
 from motionkit.formats.npz import Npz, open_npz
+from motionkit.formats.point_labels import clean_labels
 from motionkit.formats.source import ReadOptions, Source, open_source
 from motionkit.formats.world import PELVIS_REST
 
@@ -65,7 +66,7 @@ def read_markers(source: Source, options: ReadOptions) -> MarkerClip:
     if label_key not in npz.members:
         raise source.error(f"is missing beside {key}", field=label_key)
     pos = _positions(npz, key, body.num_frames)
-    labels, pos, notes = _label(npz, label_key, pos)
+    labels, subject, pos, notes = _label(npz, label_key, pos)
     scale = body.provenance.unit_scale
     pos_w = rotation.rotate(np.array(body.provenance.world_quat), pos) * scale
     _require_near_body(source, key, pos_w, body)
@@ -81,6 +82,7 @@ def read_markers(source: Source, options: ReadOptions) -> MarkerClip:
         fps=body.fps,
         labels=labels,
         pos_w=pos_w,
+        subject=subject,
         provenance=replace(body.provenance, notes=(*kept, *notes)),
     )
 
@@ -105,8 +107,8 @@ def _positions(npz: Npz, key: str, frames: int) -> Float[Array, "T M 3"]:
 
 def _label(
     npz: Npz, key: str, pos: Float[Array, "T M 3"]
-) -> tuple[tuple[str, ...], Float[Array, "T N 3"], list[Note]]:
-    """Unique labels, and the positions by label."""
+) -> tuple[tuple[str, ...], str, Float[Array, "T N 3"], list[Note]]:
+    """Unique labels, the subject's prefix, and the positions by label."""
     array = npz.array(key)
     frames, markers, _ = pos.shape
     if array.dtype.kind not in "SU":
@@ -120,11 +122,11 @@ def _label(
         raise npz.source.error(f"has shape {array.shape} for {markers} markers in {frames} frames",
                                field=key)  # fmt: skip
     place: dict[str, int] = {}
-    renamed: dict[str, None] = {}
     columns = []
-    for row in rows:
-        labels, changed = _unique([_clean(label) for label in row])
-        renamed |= dict.fromkeys(changed)
+    subject, notes = "", []
+    for number, row in enumerate(rows):
+        labels, prefix, more = clean_labels(tuple(_text(label) for label in row))
+        subject, notes = (prefix, more) if number == 0 else (subject, notes)
         columns.append([place.setdefault(label, len(place)) for label in labels])
         if len(place) > MAX_LABELS * markers:
             raise npz.source.error(f"has {len(place)} different labels or more for {markers} "
@@ -133,33 +135,12 @@ def _label(
     for number, column in enumerate(columns):
         at = np.flatnonzero(which == number)
         out[np.ix_(at, column)] = pos[at]
-    notes = []
-    if renamed:
-        shown = ", ".join(list(renamed)[:8]) + (", …" if len(renamed) > 8 else "")
-        notes.append(Note("MK108", f"labels repeat or are blank; numbered: {shown}"))
-    return tuple(place), out, notes
+    return tuple(place), subject, out, notes
 
 
-def _clean(label: object) -> str:
+def _text(label: object) -> str:
     text = label.decode("latin-1") if isinstance(label, bytes) else str(label)
-    return "".join(c if c.isprintable() else "?" for c in text[:LONGEST_LABEL]).strip()
-
-
-def _unique(labels: list[str]) -> tuple[list[str], list[str]]:
-    """Labels with a number at those that repeat or are blank, and the ones so made."""
-    taken = {label for label in labels if label}
-    seen: set[str] = set()
-    out, made = [], []
-    for label in labels:
-        new, number = label, 1
-        while not new or new in seen or (new != label and new in taken):
-            number += 1
-            new = f"{label}#{number}" if label else f"unlabelled#{number - 1}"
-        if new != label:
-            made.append(new)
-        seen.add(new)
-        out.append(new)
-    return out, made
+    return text[:LONGEST_LABEL]
 
 
 def _require_near_body(

@@ -2,7 +2,7 @@
 
 Such files state little. Names, or a known order of that many joints that moves as a body, say
 which joint is which; the motion says which way is up and how long a unit is, as for BVH. A joint
-that is NaN, or at 0 0 0 in some frames only, was not seen there.
+that is NaN, or at 0 0 0 where the root is not, was not seen there.
 """
 
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ from motionkit.formats.joint_layouts import (
     layouts_of,
 )
 from motionkit.formats.npz import find_rate
+from motionkit.formats.point_labels import clean_labels
 from motionkit.formats.point_roles import find_flaw, find_point_roles
 from motionkit.formats.roles import find_roles, missing_roles
 from motionkit.formats.source import ReadOptions, Source, UpAxis, settle_rate
@@ -107,12 +108,10 @@ def _find_body(source: Source, array: JointArray) -> tuple[_Body, list[Note]]:
     filled, live = _fill(array.pos)
     if array.names is None:
         return _by_layout(source, array, filled, live)
-    prefixes = {name.rpartition(":")[0] for name in array.names}
-    subject = prefixes.pop() if len(prefixes) == 1 else ""
-    labels = tuple(name.removeprefix(f"{subject}:") for name in array.names)
-    alive = np.flatnonzero(live)
+    labels, subject, notes = clean_labels(array.names)
+    alive = np.flatnonzero(live | _may_be_root(array.pos))
     found, remarks = find_point_roles([labels[j] for j in alive], filled[:, alive])
-    roles = {role: int(alive[joint]) for role, joint in found.items()}
+    roles = _seen_roles({role: int(alive[joint]) for role, joint in found.items()}, live)
     if missing := missing_roles(roles):
         shown = ", ".join(labels[:8]) + (f", … ({len(labels)} joints)" if len(labels) > 8 else "")
         raise source.error(
@@ -123,7 +122,8 @@ def _find_body(source: Source, array: JointArray) -> tuple[_Body, list[Note]]:
     if flaw := find_flaw(filled, roles):
         raise source.error(f"the joints do not move as a body: {flaw}", field=array.field,
                            help="check that the names go with the columns")  # fmt: skip
-    return _Body(labels, roles, subject=subject), [Note("MK127", text) for text in remarks]
+    notes += [Note("MK127", text) for text in remarks]
+    return _Body(labels, roles, subject=subject), notes
 
 
 def _by_layout(
@@ -135,7 +135,7 @@ def _by_layout(
     fitting = []
     for layout in layouts_of(count):
         found = find_roles(layout.joints, layout.parents, filled)
-        roles = {role: joint for role, joint in found.items() if live[joint]}
+        roles = _seen_roles(found, live)
         missing = missing_roles(roles)
         flaw = f"never seen: {', '.join(missing)}" if missing else find_flaw(filled, roles)
         if flaw:
@@ -170,8 +170,8 @@ def _fill(pos: Float[Array, "T J 3"]) -> tuple[Float[Array, "S J 3"], Bool[Array
     """Sampled frames with gaps bridged in a straight line, to judge by alone, and what is live.
 
     Returns:
-        The positions, zero for joints that are never seen or always at 0 0 0; and which are not.
-        Where all others are live, a joint that is always at 0 0 0 may be the root: it is live.
+        The positions, zero for joints that are never seen; and which are seen at all, 0 0 0
+        aside.
     """
     seen = np.isfinite(pos[..., 0]) & np.any(pos != 0.0, axis=-1)
     at = world.sample_frames(len(pos))
@@ -181,11 +181,18 @@ def _fill(pos: Float[Array, "T J 3"]) -> tuple[Float[Array, "S J 3"], Bool[Array
         if frames.size:
             for axis in range(3):
                 filled[:, joint, axis] = np.interp(at, frames, pos[frames, joint, axis])
-    live = seen.any(axis=0)
+    return filled, seen.any(axis=0)
+
+
+def _may_be_root(pos: Float[Array, "T J 3"]) -> Bool[Array, "J"]:
+    """The joint that stays at 0 0 0, if there is just one."""
     zero = np.all(pos == 0.0, axis=(0, 2))
-    if zero.sum() == 1:
-        live = live | zero
-    return filled, live
+    return zero & (zero.sum() == 1)
+
+
+def _seen_roles(roles: dict[str, int], live: Bool[Array, "J"]) -> dict[str, int]:
+    """The roles of joints that are seen; a pelvis may be the origin of all others."""
+    return {role: j for role, j in roles.items() if live[j] or role == "pelvis"}
 
 
 def _unseen(
@@ -193,8 +200,8 @@ def _unseen(
 ) -> tuple[Float[Array, "T J 3"], Bool[Array, "T J"]]:
     """Positions with NaN for what was not seen, and what was.
 
-    A point at exactly 0 0 0 was not seen, with two exceptions: a joint without a role that never
-    moves from there, and a pelvis from which the hips are as far as in the other frames.
+    A point at exactly 0 0 0 was not seen, but for a pelvis from which the hips are as far as in
+    the other frames.
 
     Raises:
         InputError: the pelvis stays at 0 0 0 while the body moves.
@@ -204,7 +211,8 @@ def _unseen(
     hips = pos[:, [body.roles["left_hip"], body.roles["right_hip"]]]
     pelvis = body.roles["pelvis"]
     if zero[:, pelvis].all():
-        if len(pos) > 1 and np.nanmax(np.nanmax(pos, axis=0) - np.nanmin(pos, axis=0)) > 0.0:
+        moves = np.isfinite(pos) & np.isfinite(pos[:1]) & (pos != pos[:1])
+        if moves.any():
             raise source.error(
                 f"positions are relative to {body.labels[pelvis]}, which stays at 0 0 0: the "
                 "body's path is lost",
@@ -214,12 +222,11 @@ def _unseen(
         zero[:, pelvis] = False
     else:
         bones = np.linalg.norm(hips - pos[:, [pelvis]], axis=-1)
-        length = np.nanmedian(np.where(zero[:, [pelvis]], np.nan, bones), axis=0)
-        fits = np.all(np.abs(bones - length) <= ROOT_FITS * length, axis=1)
-        zero[:, pelvis] &= ~fits
-    still = zero.all(axis=0)
-    still[sorted(set(body.roles.values()))] = False
-    unseen = np.isnan(pos[..., 0]) | (zero & ~still)
+        whole = np.isfinite(bones).all(axis=1)
+        if np.any(whole & ~zero[:, pelvis]):
+            length = np.median(bones[whole & ~zero[:, pelvis]], axis=0)
+            zero[:, pelvis] &= ~np.all(np.abs(bones - length) <= ROOT_FITS * length, axis=1)
+    unseen = np.isnan(pos[..., 0]) | zero
     return np.where(unseen[..., None], np.nan, pos), ~unseen
 
 

@@ -8,6 +8,7 @@ described in numpy's ``numpy.lib.format``.
 import io
 import math
 import tokenize
+import warnings
 from typing import IO
 
 import numpy as np
@@ -61,7 +62,9 @@ def read_array(
             (1, 0): np.lib.format.read_array_header_1_0,
             (2, 0): np.lib.format.read_array_header_2_0,
         }.get(version)
-        shape, fortran, dtype = known(stream) if known else ((), False, np.dtype(float))
+        with warnings.catch_warnings():  # of headers that Python 2 wrote, which are read
+            warnings.simplefilter("ignore")
+            shape, fortran, dtype = known(stream) if known else ((), False, np.dtype(float))
     except _BAD_HEADER as error:
         raise source.error(f"bad header: {first_line(error)}", field=field) from None
     if known is None:
@@ -106,7 +109,7 @@ def to_numbers(source: Source, array: np.ndarray, field: str = "") -> np.ndarray
             f"has type {_short(str(array.dtype))}, expected real numbers", field=field
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.ascontiguousarray(array, dtype=np.float64)
+        return np.asarray(array, dtype=np.float64, order="C")
 
 
 def first_line(error: Exception) -> str:
