@@ -1,6 +1,7 @@
 """Rates that lost digits, options of readers, and files that cannot be opened."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from motionkit.errors import ConfigError, InputError
 from motionkit.formats import ReadOptions, read_clip
-from motionkit.formats.source import USUAL_RATES, sane_rate
+from motionkit.formats.source import USUAL_RATES, Source, sane_rate
 
 
 @given(rate=st.sampled_from([r for r in USUAL_RATES if r <= 250]), digits=st.integers(5, 17))
@@ -68,3 +69,12 @@ def test_files_that_cannot_be_opened_say_why(tmp_path, make, message):
     with pytest.raises(InputError, match=re.escape(message)) as caught:
         read_clip(path)
     assert str(path) in str(caught.value)
+
+
+def test_text_of_a_file_can_neither_break_nor_fill_the_line_of_a_refusal():
+    path = Path("deep/" * 300 + "x.npz")
+    error = Source(path, b"x").error("a\nb" + "k" * 9000, field="f" * 9000, help="\x1b[31m" * 900)
+    assert str(error).startswith(f"{path}: fff") and str(error).isprintable()
+    assert len(str(error)) < len(str(path)) + 2 * 702 + 10
+    assert error.message.startswith("a?bkkk") and error.message.endswith("k …")
+    assert error.help.isprintable() and len(error.help) <= 702

@@ -34,6 +34,9 @@ BROADCAST_RATES = (24000 / 1001, 30000 / 1001, 60000 / 1001, 120000 / 1001)
 RATE_RANGE = (2.0, 2000.0)
 """Rates [1/s] outside it are taken for a mistake, e.g. a rate written as a frame time."""
 
+LONGEST_TEXT = 700
+"""Characters of a refusal's message, field or help; a damaged file may hold names of any length."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
@@ -106,12 +109,17 @@ class Source:
 
     def error(self, message: str, *, field: str = "", help: str = "") -> InputError:
         """A refusal of this file, to be raised; text from the file cannot break its one line."""
-        where = f"{self.path}: {field}" if field else str(self.path)
-        return InputError(_printable(message), where=_printable(where), help=_printable(help))
+        where = _printable(str(self.path)) + (f": {_cut(field)}" if field else "")
+        return InputError(_cut(message), where=where, help=_cut(help))
 
 
 def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _cut(text: str) -> str:
+    """Printable, and no longer than a person reads."""
+    return _printable(text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} …")
 
 
 def open_source(path: Path | str) -> Source:
