@@ -67,6 +67,8 @@ class Draft:
     """By field of ``RobotMotion``: ``body_pos_w``, ``body_quat_w``, …"""
     contact: Float[Array, "T K"] | None = None
     """Stored contacts."""
+    name: str = ""
+    """Of the clip, where it is not the file's stem."""
 
 
 def require_numbers(source: Source, name: str, values: Array, columns: list[str] | None) -> None:
@@ -271,7 +273,7 @@ def finish(
             length = scale if name != "body_ang_vel_w" else 1.0
             bodies[name] = rotation.rotate(turn, bodies[name] * length)
     motion = RobotMotion(
-        name=source.path.stem, fps=fps,
+        name=draft.name or source.path.stem, fps=fps,
         root_pos_w=rotation.rotate(turn, draft.root_pos * scale), root_quat=root_quat,
         joint_pos=draft.joint_pos, joint_names=draft.joint_names, robot=draft.robot,
         joint_vel=draft.joint_vel, body_names=draft.body_names, contact=draft.contact, **bodies,
@@ -370,5 +372,5 @@ def _compare(
         f"{int(np.sum(error > allowed))} values disagree by more than {allowed:.3g}"
     )
     if name == "body_lin_vel_w":
-        text += "; perhaps those of centres of mass"
+        text += "; perhaps those of centres of mass, or filtered"
     return [Note("MK164", text, float(error.max()), unit)]
