@@ -7,7 +7,6 @@ that the report names is there.
 
 import functools
 import hashlib
-import importlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from motionkit.errors import IdentityError
 
 if TYPE_CHECKING:
     from motionkit.audit import Finding
-    from motionkit.clip import HumanClip
+    from motionkit.formats.writing import Target as Writer
     from motionkit.human.markers import MarkerFit
 
 REPORT_SCHEMA = 1
@@ -84,7 +83,7 @@ class AlignJob:
     @property
     def motion(self) -> Path:
         """The motion file."""
-        return self.out / f"{self.name}{'.bvh' if self.settings.target == 'bvh' else '.npz'}"
+        return self.out / f"{self.name}{_writer(self.settings.target).extension}"
 
     @property
     def report(self) -> Path:
@@ -95,6 +94,16 @@ class AlignJob:
     def picture(self) -> Path:
         """The picture."""
         return self.out / f"{self.name}.png"
+
+
+def _writer(target: Target) -> "Writer":
+    """What writes people in a format."""
+    from motionkit.clip import HumanClip
+    from motionkit.formats.writing import find_target
+
+    found = find_target(target, HumanClip)
+    assert found is not None, f"people are not written as {target}"
+    return found
 
 
 def resolve_settings(
@@ -243,9 +252,9 @@ def _message(report: Mapping[str, Any], findings: Sequence["Finding"]) -> str:
 
 def _store(job: AlignJob, person: Person, report: Mapping[str, Any]) -> None:
     """Write the motion, the picture, and last the report."""
-    from motionkit.cache import replace_file
+    from motionkit.files import replace_file
 
-    write_motion(job.motion, person.human, job.settings.target)
+    replace_file(job.motion, [_writer(job.settings.target).encode(person.human)])
     if job.settings.picture:
         from motionkit.view import render_markers, render_person
 
@@ -255,12 +264,6 @@ def _store(job: AlignJob, person: Person, report: Mapping[str, Any]) -> None:
             render_person(person.human, job.picture)
     text = json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False)
     replace_file(job.report, [f"{text}\n".encode(errors="backslashreplace")])
-
-
-def write_motion(path: Path, human: "HumanClip", target: Target) -> None:
-    """Write a person as a motion file; a file is replaced whole."""
-    module = importlib.import_module(f"motionkit.formats.write_{target}")
-    getattr(module, f"write_{target}")(path, human)
 
 
 def make_report(job: AlignJob, person: Person) -> dict[str, Any]:
@@ -281,6 +284,7 @@ def make_report(job: AlignJob, person: Person) -> dict[str, Any]:
             "unit_source": source.unit_source, "up": source.up, "up_source": source.up_source,
         },
         "motion": job.motion.name,
+        "lost": list(_writer(job.settings.target).losses(human)),
         "frames": human.num_frames,
         "fps": human.fps,
         "stature": human.stature,
