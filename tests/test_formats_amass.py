@@ -7,12 +7,14 @@ import zipfile
 
 import numpy as np
 import pytest
+from conftest import SHARED
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from motionkit import rotation
+from motionkit.clip import SmplClip
 from motionkit.errors import InputError
-from motionkit.formats import ReadOptions, describe, read_clip
+from motionkit.formats import ReadOptions, describe, read_amass_markers, read_clip
 
 FRAMES = 7
 
@@ -294,3 +296,145 @@ def test_damaged_bytes_do_not_pass_for_data(tmp_path):
     path.write_bytes(data)
     with pytest.raises(InputError, match="poses: damaged: Bad CRC-32"):
         read_clip(path)
+
+
+# --- the markers beside the body --------------------------------------------------------------
+
+
+def with_markers(seed=0, keys=("markers", "labels"), **changes):
+    """An AMASS file with eight markers around the pelvis."""
+    values = fields(seed)
+    rng = np.random.default_rng(seed)
+    pos = values["trans"][:, None] + rng.uniform(-0.7, 0.7, size=(FRAMES, 8, 3))
+    labels = np.array(["LASI", "RASI", "C7", "CLAV", "LKNE", "RKNE", "LANK", "RANK"])
+    return values | {keys[0]: pos, keys[1]: labels} | changes
+
+
+def marker_of(clip, label):
+    return clip.pos_w[:, clip.labels.index(label)]
+
+
+@pytest.mark.parametrize("keys", [("markers", "labels"), ("marker_data", "marker_labels"),
+                                  ("markers_obs", "labels_obs")])  # fmt: skip
+def test_markers_come_out_by_label_under_the_names_of_every_release(tmp_path, keys):
+    values = with_markers(keys=keys)
+    clip = read_amass_markers(save(tmp_path, values))
+    assert clip.labels == tuple(values[keys[1]]) and clip.kind == "marker" and clip.fps == 120.0
+    np.testing.assert_array_equal(clip.pos_w, values[keys[0]])
+    values[keys[1]] = values[keys[1]].astype("S")
+    np.testing.assert_array_equal(read_amass_markers(save(tmp_path, values)).pos_w, clip.pos_w)
+    prefixed = np.array([f"Anna:{label.decode()}" for label in values[keys[1]]])
+    again = read_amass_markers(save(tmp_path, values | {keys[1]: prefixed}))
+    assert again.labels == clip.labels and again.subject == "Anna"
+
+
+def test_markers_stay_on_the_body_in_every_world_and_unit(tmp_path):
+    values = with_markers(5)
+    path = save(tmp_path, values)
+    pelvis = read_clip(path).trans_w + np.array([-0.0018, -0.2233, 0.0282])
+    away = read_amass_markers(path).pos_w - pelvis[:, None]
+    for up in ("y", "x", "-y", "-z"):
+        options = ReadOptions(up=up, scale=0.5)
+        body, clip = read_clip(path, options), read_amass_markers(path, options)
+        assert isinstance(body, SmplClip) and clip.provenance.up == up
+        quat = np.array(body.provenance.world_quat)
+        np.testing.assert_allclose(clip.pos_w, rotation.rotate(quat, 0.5 * values["markers"]),
+                                   atol=1e-12)  # fmt: skip
+    full = ReadOptions(up="y")
+    body, clip = read_clip(path, full), read_amass_markers(path, full)
+    turned = clip.pos_w - (body.trans_w + np.array([-0.0018, -0.2233, 0.0282]))[:, None]
+    np.testing.assert_allclose(np.linalg.norm(turned, axis=-1), np.linalg.norm(away, axis=-1),
+                               atol=1e-12)  # fmt: skip
+
+
+def test_labels_may_change_from_frame_to_frame(tmp_path):
+    values = with_markers(2)
+    rng = np.random.default_rng(0)
+    order = np.array([rng.permutation(8) for _ in range(FRAMES)])
+    pos = np.take_along_axis(values["markers"], order[..., None], axis=1)
+    labels = values["labels"][order]
+    straight = read_amass_markers(save(tmp_path, values))
+    mixed = read_amass_markers(save(tmp_path, values | {"markers": pos, "labels": labels}))
+    assert set(mixed.labels) == set(straight.labels)
+    for label in straight.labels:
+        np.testing.assert_array_equal(marker_of(mixed, label), marker_of(straight, label))
+    labels[3, 4] = "NEW"
+    new = read_amass_markers(save(tmp_path, values | {"markers": pos, "labels": labels}))
+    assert np.flatnonzero(new.visible[:, new.labels.index("NEW")]).tolist() == [3]
+    np.testing.assert_array_equal(marker_of(new, "NEW")[3], pos[3, 4])
+    assert not new.visible[3, new.labels.index(values["labels"][order[3, 4]])]
+
+
+def test_labels_that_repeat_or_are_blank_are_numbered_and_noted(tmp_path):
+    values = with_markers()
+    values["labels"] = np.array(["C7", "C7", "", "C7", "LKNE", "", "LANK", "RANK"])
+    clip = read_amass_markers(save(tmp_path, values))
+    assert len(set(clip.labels)) == 8 and clip.labels[0] == "C7" and "MK158" in codes(clip)
+    np.testing.assert_array_equal(clip.pos_w, values["markers"])
+
+
+def test_a_marker_that_was_not_seen_is_a_gap(tmp_path):
+    values = with_markers()
+    hole = np.random.default_rng(1).random((FRAMES, 8)) < 0.3
+    for value in (np.nan, 0.0):
+        values["markers"][hole] = value
+        clip = read_amass_markers(save(tmp_path, values))
+        np.testing.assert_array_equal(clip.visible, ~hole)
+        assert "MK129" in codes(clip) and "MK125" not in codes(clip)
+
+
+@pytest.mark.parametrize(("message", "changes"), [
+    (r"markers: holds no markers \(keys: betas", {"markers": None, "labels": None}),
+    (r"labels: is missing beside markers", {"labels": None}),
+    (r"markers: has shape \(6, 8, 3\), expected \(7, markers, 3\)", {
+        "markers": np.zeros((6, 8, 3))}),
+    (r"markers: has shape \(7, 0, 3\)", {"markers": np.zeros((7, 0, 3))}),
+    (r"markers: has 2000 markers", {"markers": np.zeros((7, 2000, 3))}),
+    (r"markers: inf at frame 0, marker 0, x", {"markers": np.full((7, 8, 3), np.inf)}),
+    (r"markers: no marker was seen", {"markers": np.full((7, 8, 3), np.nan)}),
+    (r"markers: are 1\.\d+e\+03 m from the pelvis", {"markers": np.full((7, 8, 3), 1000.0)}),
+    (r"labels: has shape \(7,\) for 8 markers in 7 frames", {"labels": np.array(list("abcdefg"))}),
+    (r"labels: has type int64, expected text", {"labels": np.arange(8)}),
+    (r"labels: holds Python objects", {"labels": np.empty(8, dtype=object)}),
+    (r"labels: has \d+ different labels or more for 8", {
+        "labels": np.array([f"x{i}" for i in range(56)]).reshape(7, 8)}),
+    (r"trans: is missing", {"trans": None}),
+])  # fmt: skip
+def test_markers_that_do_not_go_with_the_body_are_refused(tmp_path, message, changes):
+    with pytest.raises(InputError) as caught:
+        read_amass_markers(save(tmp_path, with_markers() | changes))
+    assert re.search(message, str(caught.value)), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "markers", "seen"),
+    [("hbp_amass_sample", 38, 1.0), ("amass_dmpl_sample", 67, 0.928)],
+)
+def test_real_markers_lie_on_the_body_that_was_fitted_to_them(shared, name, markers, seen):
+    path = SHARED / f"data/formats/amass/{name}.npz"
+    clip, body = read_amass_markers(path), read_clip(path)
+    assert isinstance(body, SmplClip)
+    assert len(clip.labels) == markers and clip.num_frames == body.num_frames
+    assert clip.fps == body.fps and clip.visible.mean() == pytest.approx(seen, abs=5e-4)
+    # What a rigid pelvis carries: waist markers keep their place in the root's frame.
+    waist = [label for label in clip.labels if label in ("LFWT", "RFWT", "LBWT", "RBWT", "LASI",
+                                                         "RASI", "LPSI", "RPSI")]  # fmt: skip
+    pelvis = body.trans_w + np.array([-0.0018, -0.2233, 0.0282])
+    assert len(waist) == 4
+    for label in waist:
+        local = rotation.rotate(rotation.conjugate(body.joint_quat[:, 0]),
+                                marker_of(clip, label) - pelvis)  # fmt: skip
+        local = local[np.isfinite(local[:, 0])]
+        # Skin over the pelvis moves by up to 21 mm (median) in these two.
+        assert np.median(np.linalg.norm(local - np.median(local, axis=0), axis=1)) < 0.025
+        assert (np.median(local, axis=0)[0] > 0) == label.startswith("L")  # +X is the left of SMPL
+        assert (np.median(local, axis=0)[2] > 0) == (label[1:] in ("FWT", "ASI"))  # +Z its front
+
+
+def test_real_smpl_files_of_72_numbers_load(shared):
+    for name, frames in (("asap_CR7_level1_filter", 119), ("asap_jump_forward_level1_filter", 113)):
+        clip = read_clip(SHARED / f"data/smpl/{name}.npz")
+        assert isinstance(clip, SmplClip)
+        assert (clip.num_frames, clip.fps, clip.model, clip.gender) == (frames, 30.0, "smpl",
+                                                                       "neutral")  # fmt: skip
+        assert clip.provenance.up == "z" and codes(clip) == ["MK120"]

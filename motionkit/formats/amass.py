@@ -121,7 +121,8 @@ def _require_motion(npz: Npz) -> None:
     raise npz.source.error(
         f"is not an AMASS motion: neither poses nor root_orient and pose_body (keys: {keys})",
         field="poses",
-        help="this version reads BVH and AMASS",
+        help="known arrays: poses (AMASS), joint_positions with joint_names (joints), qpos or "
+        "joint_pos (robots)",
     )
 
 

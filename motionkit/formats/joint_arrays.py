@@ -56,7 +56,7 @@ def read_joint_array(source: Source) -> JointArray:
         InputError: the file is damaged, or the array is no ``(T, J, 3)`` of finite or absent
             points of one person.
     """
-    if source.data.startswith(b"\x93NUMPY"):
+    if source.data.startswith(b"\x93NUMPY") or source.path.suffix.lower() == ".npy":
         raw = read_npy(source)
         return JointArray(_positions(source, to_numbers(source, raw), ""), raw.shape, "")
     npz = open_npz(source)
