@@ -13,7 +13,16 @@ from motionkit.clip import SMPLH_JOINTS, slice_frames
 from motionkit.errors import InputError
 from motionkit.view import render_markers, render_person
 from motionkit.view.marker_plots import _COLUMNS, _columns, _rank
-from motionkit.view.markers import _LEFT, _RIGHT, _UNSEEN, HEADER, MARKER_PANEL, _cameras
+from motionkit.view.markers import (
+    _LEFT,
+    _RIGHT,
+    _UNSEEN,
+    HEADER,
+    MARKER_PANEL,
+    _cameras,
+    _evenly,
+    _with_worst,
+)
 from motionkit.view.scale import FULL_SCALE, STOPS, colour_of
 
 WIDTH, HEIGHT = MARKER_PANEL
@@ -151,6 +160,17 @@ def test_nothing_to_show_is_refused(fit, tmp_path):
     with pytest.raises(InputError, match="0 frames"):
         render_person(fit.human, tmp_path / "m.png", count=0)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("worst", [0, 4, 7, 9])
+def test_the_worst_frame_is_among_those_shown(fit, worst):
+    pos = fit.pos_w.copy()
+    pos[worst, :3] += 0.4
+    shown, which = _with_worst(_evenly(fit.human.num_frames, 3), replace(fit, pos_w=pos))
+    assert which == worst and worst in shown and len(shown) == 3
+    assert np.all(np.diff(shown) > 0)
+    unseen = replace(fit, pos_w=np.full_like(pos, np.nan))
+    assert _with_worst(_evenly(10, 3), unseen)[1] is None
 
 
 @given(st.floats(0.0, 1.0))

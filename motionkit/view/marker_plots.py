@@ -82,7 +82,7 @@ def _bars(axes: "Axes", names: list[str], residual: Float[Array, "T K"]) -> None
     axes.plot(p95 * _MM, rows, "k|", ms=6)
     axes.set_yticks(rows, names, fontsize=_SMALL)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    known = p95[np.isfinite(p95)]
+    known = np.maximum(mean, p95)[np.isfinite(p95)]
     end = max(_LEAST_END, 1.25 * float(known.max())) if known.size else _LEAST_END
     end = min(end, _MOST_END) * _MM
     axes.set_xlim(0.0, end)

@@ -105,6 +105,9 @@ class Fit(Protocol):
 def render_markers(fit: Fit, path: str | Path, *, count: int = 6) -> None:
     """Write a PNG of a fit of markers: frames, residuals, gaps, and uncertainty.
 
+    The frame of the largest mean residual takes the place of the nearest of the evenly spaced
+    ones, so that a failure between them is seen.
+
     The camera keeps its direction, 55 degrees from straight ahead of the first frame, and its
     distance. A marker farther than 0.3 m from its place does not widen the view; the line towards
     it leaves the picture.
@@ -121,8 +124,8 @@ def render_markers(fit: Fit, path: str | Path, *, count: int = 6) -> None:
     require_libraries()
     if count < 1 or not fit.labels:
         raise InputError(f"a picture of {count} frames of {len(fit.labels)} markers is empty")
-    shown = _evenly(fit.human.num_frames, count)
-    panels = _panels(fit.human, shown, fit, first=fit.first_frame)
+    shown, worst = _with_worst(_evenly(fit.human.num_frames, count), fit)
+    panels = _panels(fit.human, shown, fit, first=fit.first_frame, worst=worst)
     strip = np.concatenate(panels, axis=1)
     width = max(strip.shape[1], count * MARKER_PANEL[0])
     below = draw_marker_plots(
@@ -155,6 +158,19 @@ def render_person(human: HumanClip, path: str | Path, *, count: int = 6) -> None
 
 def _evenly(frames: int, count: int) -> Array:
     return np.unique(np.linspace(0, frames - 1, count).round().astype(int))
+
+
+def _with_worst(shown: Array, fit: Fit) -> tuple[Array, int | None]:
+    """The frames with the worst among them, and which it is; absent if no marker was seen."""
+    residual = np.linalg.norm(fit.pos_w - fit.model_pos_w, axis=-1)
+    num_seen = np.isfinite(residual).sum(axis=1)
+    mean = np.nansum(residual, axis=1) / np.maximum(num_seen, 1)
+    if not num_seen.any():
+        return shown, None
+    worst = int(np.argmax(mean))
+    shown = shown.copy()
+    shown[np.argmin(np.abs(shown - worst))] = worst
+    return shown, worst
 
 
 def _title(fit: Fit) -> str:
@@ -203,7 +219,7 @@ def _padded(strip: UInt8[Array, "h w 3"], width: int) -> UInt8[Array, "h v 3"]:
 
 
 def _panels(
-    human: HumanClip, shown: Array, fit: Fit | None, *, first: int
+    human: HumanClip, shown: Array, fit: Fit | None, *, first: int, worst: int | None = None
 ) -> list[UInt8[Array, "h w 3"]]:
     """One picture a frame."""
     from PIL import Image, ImageDraw, ImageFont
@@ -227,7 +243,8 @@ def _panels(
                  font=font)  # fmt: skip
         if fit is not None:
             count = int(np.isfinite(seen[i, :, 0]).sum())
-            pen.text((8, 24), f"{count} of {len(fit.labels)} seen", fill=_TEXT, font=font)
+            text = f"{count} of {len(fit.labels)} seen{'   worst frame' if frame == worst else ''}"
+            pen.text((8, 24), text, fill=_TEXT, font=font)
             _name_worst(panel, fit.labels, seen[i], place[i], camera)
         out.append(np.asarray(panel))
     return out
