@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from motionkit.cli.console import counted
 
@@ -96,6 +96,16 @@ def _robot(clip: "RobotDescription") -> Iterator[str]:
     if clip.bodies:
         yield f"  bodies    {clip.bodies}, {'named' if clip.body_names else 'not named'}"
     yield f"  stored    {', '.join(('root', 'joint_pos', *clip.stored))}"
+
+
+def set_line(marker_set: dict[str, Any]) -> str:
+    """Which marker set was recognised, or why none."""
+    if marker_set["name"] is None:
+        return f"none: {marker_set['reason']}"
+    unmapped = marker_set["unmapped"]
+    count = marker_set["mapped"] + len(unmapped)
+    rest = f"; unmapped: {listed(unmapped)}" if unmapped else ""
+    return f"{marker_set['title']}, {marker_set['mapped']} of {count} labels{rest}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from motionkit.cli.console import (
     show,
     show_json,
 )
-from motionkit.cli.facts import facts_lines, summary
+from motionkit.cli.facts import facts_lines, set_line, summary
 from motionkit.cli.options import KnobCommand, resolve
 from motionkit.cli.stages import READ
 
@@ -61,12 +61,13 @@ def command(files: tuple[Path, ...], as_json: bool, **flags: Any) -> int:
             else:
                 print_error(str(error), error.help)
             continue
-        shown.append(clip.to_dict())
+        marker_set = _find_set(clip)
+        shown.append(clip.to_dict() | marker_set)
         if not as_json and is_table:
             what = f"{summary(clip):34s} {clip.frames:7d} at {clip.fps:g} 1/s"
             _show_row(width, str(path), clip.format, what)
         elif not as_json:
-            _show(clip)
+            _show(clip, marker_set.get("marker_set"))
     counts = dict(sorted(Counter(clip["format"] for clip in shown).items()))
     if as_json:
         show_json("inspect", {"clips": shown, "refused": refused, "skipped": skipped,
@@ -105,9 +106,33 @@ def _total(counts: dict[str, int], refused: int, skipped: int) -> str:
     ])  # fmt: skip
 
 
-def _show(clip: "Description") -> None:
+def _find_set(clip: "Description") -> dict[str, Any]:
+    """Which marker set the labels of markers belong to, as a key of the description."""
+    from motionkit.errors import InputError
+    from motionkit.formats import PointsDescription
+    from motionkit.human.markers.sets import recognise
+
+    if not isinstance(clip, PointsDescription) or clip.what != "markers":
+        return {}
+    try:
+        found = recognise(clip.labels, where=clip.path)
+    except InputError as error:
+        return {"marker_set": {"name": None, "reason": error.message}}
+    return {
+        "marker_set": {
+            "name": found.marker_set.name,
+            "title": found.marker_set.title,
+            "mapped": len(found.markers),
+            "unmapped": list(found.unmapped),
+        }
+    }
+
+
+def _show(clip: "Description", marker_set: dict[str, Any] | None) -> None:
     """A description for people."""
     for line in facts_lines(clip):
         show(line)
+    if marker_set is not None:
+        show(f"  set       {set_line(marker_set)}")
     for note in clip.notes:
         show(f"  {paint('note', 'yellow', None)}      {note.code} {note.message}")

@@ -63,6 +63,8 @@ class PointsDescription(Facts):
     """Number that the file gives to its first frame."""
     points: int
     """Number of points."""
+    labels: tuple[str, ...]
+    """Of the points, in the file's order, without the subject's prefix."""
     visible_share: float
     """Share of points times frames that were seen, 0 to 1."""
     visible: dict[str, float]
@@ -98,6 +100,7 @@ def describe_points(clip: MarkerClip) -> PointsDescription:
     return PointsDescription(
         **shared_facts(clip, "joints" if is_joints else "markers"),
         subject=clip.subject, first_frame=clip.first_frame, points=len(clip.labels),
+        labels=clip.labels,
         visible_share=float(seen.mean()) if seen.size else 0.0,
         visible={clip.labels[i]: float(share[i]) for i in order},
         never_seen=tuple(clip.labels[i] for i in np.flatnonzero(share == 0.0)),

@@ -129,9 +129,9 @@ def open_source(path: Path | str) -> Source:
         InputError: there is no such file, it is empty, or it cannot be read.
     """
     path = Path(path)
-    if path.is_dir():
-        raise InputError("is a folder, expected a file", where=str(path))
     try:
+        if path.is_dir():
+            raise InputError("is a folder, expected a file", where=str(path))
         source = Source(path, path.read_bytes())
     except FileNotFoundError:
         raise InputError("no such file", where=str(path)) from None
