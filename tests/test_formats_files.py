@@ -80,7 +80,7 @@ _MINIMAL_AMASS = {
     "bad_fps_zero": r"mocap_framerate: 0 gives no usable rate",
     "bad_lfs_pointer": r"is a git-lfs pointer",
     "bad_no_fps": r"mocap_framerate: no rate is stated",
-    "bad_not_zip": r"is no \.npz",
+    "bad_not_zip": r"is a web page",
     "bad_object_poses": r"poses: holds Python objects",
     "bad_trans_len": r"trans: has shape \(53, 3\), expected \(60, 3\)",
     "bad_zero_frames": r"poses: has 0 frames",
