@@ -62,10 +62,10 @@ def _load(path: Path) -> dict[str, Any]:
         raise InputError(f"is not valid TOML: {error}", where=str(path), help=_SEE) from None
 
 
-def _stature(path: Path, table: dict[str, Any]) -> float:
-    """What places are divided by; 1 where they are shares already."""
+def _stature(path: Path, table: dict[str, Any]) -> float | None:
+    """What places are divided by; None where they are shares already."""
     if "stature" not in table:
-        return 1.0
+        return None
     return _number(path, "stature", table["stature"], _STATURES, "m")
 
 
@@ -79,7 +79,7 @@ def _base(path: Path, name: Any) -> tuple[SetMarker, ...]:
         raise _error(path, "extends", error.message, error.help) from None
 
 
-def _marker(path: Path, label: str, row: Any, stature: float) -> SetMarker:
+def _marker(path: Path, label: str, row: Any, stature: float | None) -> SetMarker:
     """One marker: borrowed from a set, on a landmark, or at a place of its own."""
     key = f"markers.{label}"
     if isinstance(row, str):
@@ -108,7 +108,7 @@ def _borrowed(path: Path, key: str, label: str, text: str) -> SetMarker:
     name, _, wanted = text.partition(":")
     if not wanted:
         raise _error(path, key, f"found {text!r}, expected set:LABEL",
-                     "write for example plug_in_gait:LKNE, or a table with segment and place")  # fmt: skip
+                     "write plug_in_gait:LKNE, or a table with segment and place")  # fmt: skip
     try:
         which = marker_set(name)
     except ConfigError as error:
@@ -148,13 +148,13 @@ def _renamed(marker: SetMarker, label: str, sigma: float) -> SetMarker:
     )
 
 
-def _place(path: Path, key: str, value: Any, stature: float) -> tuple[float, float, float]:
+def _place(path: Path, key: str, value: Any, stature: float | None) -> tuple[float, float, float]:
     """Three numbers, in shares of stature."""
     if not isinstance(value, list) or len(value) != 3:
         raise _error(path, key, f"found {value!r}, expected three numbers", "write [x, y, z]")
-    unit = "shares of stature" if stature == 1.0 else "m"
-    reach = _FARTHEST * stature
-    x, y, z = (_number(path, key, part, (-reach, reach), unit) / stature for part in value)
+    size, unit = (1.0, "shares of stature") if stature is None else (stature, "m")
+    reach = _FARTHEST * size
+    x, y, z = (_number(path, key, part, (-reach, reach), unit) / size for part in value)
     return x, y, z
 
 
