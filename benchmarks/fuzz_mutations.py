@@ -19,7 +19,7 @@ DIRECTORY = 1500
 """Bytes at the end of a zip that hold its directory, more or less."""
 MEMBER_HEADER = 128
 """Bytes of an array's own header."""
-BOMB = 256 * 1024**2
+BOMB = 80 * 1024**2
 """Bytes that a bomb unpacks to; from its header, far more."""
 WORDS = (
     b"nan", b"inf", b"-inf", b"-1", b"0", b"1e308", b"-1e308", b"1e-320", b"2147483648",

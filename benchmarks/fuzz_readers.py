@@ -257,11 +257,11 @@ class _Worker:
         """The process is gone; go on behind what it was at."""
         self.process.kill()
         self.process.join()
-        seconds = time.monotonic() - self.since
+        result = Result(self.at, verdict, time.monotonic() - self.since, 0, detail)
         self.left = range(self.at + self.left.step, self.left.stop, self.left.step)
         if self.left:
             self.start()
-        return Result(self.at, verdict, seconds, 0, detail)
+        return result
 
 
 def run_guarded(kind: Format, count: int, seed: int, workers: int) -> list[Result]:
@@ -271,25 +271,24 @@ def run_guarded(kind: Format, count: int, seed: int, workers: int) -> list[Resul
     results: list[Result] = []
     while live:
         ready = wait([worker.pipe for worker in live], timeout=0.5)
-        for worker in list(live):
+        for worker in live:
             if worker.pipe in ready:
                 try:
                     said = worker.pipe.recv()
                 except EOFError:
                     worker.process.join()
                     results.append(worker.end("crash", f"exit code {worker.process.exitcode}"))
-                    said = 0
+                    continue
                 if isinstance(said, Result):
                     results.append(said)
                 elif isinstance(said, int):
-                    worker.at, worker.since = said or worker.at, time.monotonic()
-                elif said is None:
+                    worker.at, worker.since = said, time.monotonic()
+                else:
                     worker.process.join()
                     worker.left = range(0)
             elif time.monotonic() - worker.since > 4 * MAX_SECONDS:
                 results.append(worker.end("hang", "no answer"))
-            if not worker.left:
-                live.remove(worker)
+        live = [worker for worker in live if worker.left]
     return [_again(kind, stock, seed, one) for one in sorted(results, key=lambda one: one.index)]
 
 

@@ -1,10 +1,16 @@
 """Sound files that the fuzzer damages: of ``../shared`` where it is there, and made here."""
 
 import io
+import pickle
+import sys
 import tempfile
+import types
+import zipfile
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -84,6 +90,11 @@ def _amass() -> Made:
                                 pose_hand=poses[:, 66:], **common), ReadOptions()  # fmt: skip
 
 
+def _npz_of_one() -> bytes:
+    """An archive whose only members are poses and what goes with them."""
+    return npz(poses=np.zeros((2, 156)))
+
+
 def figure(frames: int = 6) -> np.ndarray:
     """Joints of HumanML3D (22, Y up) of somebody who stands and sways [m]."""
     rest = np.array([
@@ -146,7 +157,7 @@ def _robot_csv() -> Made:
     for name, order in (("made_xyzw.csv", [1, 2, 3, 0]), ("made_wxyz.csv", [0, 1, 2, 3])):
         rows = np.concatenate([root, quat[:, order], joint], axis=1)
         text = "\n".join(",".join(f"{value:.6f}" for value in row) for row in rows) + "\n"
-        yield name, text.encode(), ReadOptions(fps=30.0)
+        yield name, text.encode(), ReadOptions(fps=30.0, quat_order=name[5:9])
 
 
 LABELS = ("LASI", "RASI", "LPSI", "RPSI", "LKNE", "RKNE", "LANK", "RANK", "C7", "CLAV")
@@ -182,7 +193,109 @@ def _trc() -> Made:
     yield "made_crlf.trc", ("\r\n".join(head) + "\r\n").encode(), ReadOptions()
 
 
+def _c3d() -> Made:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    from builders_c3d import Made as C3d
+    from builders_c3d import build
+
+    pos = markers()
+    away = np.isnan(pos[..., 0])
+    for processor in ("pc", "dec", "sgi"):
+        for is_float in (False, True):
+            made = C3d(np.nan_to_num(pos), list(LABELS), residual=-1.0 * away,
+                       processor=processor, is_float=is_float,
+                       analog=np.arange(48.0).reshape(24, 2), samples=4)  # fmt: skip
+            name = f"made_{processor}_{'float' if is_float else 'int'}.c3d"
+            yield name, build(made), ReadOptions()
+
+
+def _mat() -> Made:
+    from scipy.io import savemat
+
+    pos, time = markers() / 1000.0, np.arange(6) / 100.0
+    ones = np.ones((6, 1))
+    series = {label: {"Time": time, "Data": np.concatenate([pos[:, m], ones], axis=1)}
+              for m, label in enumerate(LABELS)}  # fmt: skip
+    plain = {"markers": pos, "labels": np.array(LABELS, dtype=object), "fs": 100.0, "unit": "m"}
+    for name, content in (("made_series.mat", {"contents": series}), ("made_plain.mat", plain)):
+        for compress in (False, True):
+            out = io.BytesIO()
+            savemat(out, content, do_compression=compress)
+            yield name.replace(".", "_z." if compress else "."), out.getvalue(), ReadOptions()
+
+
+class _Tensor:
+    """An array that :func:`torch_zip` stores as ``torch.save`` stores a tensor."""
+
+    def __init__(self, array: np.ndarray, key: str) -> None:
+        self.array, self.key = np.ascontiguousarray(array), key
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        strides = tuple(step // self.array.itemsize for step in self.array.strides)
+        rebuild = sys.modules["torch._utils"]._rebuild_tensor_v2  # type: ignore[attr-defined]
+        kind = "FloatStorage" if self.array.dtype.kind == "f" else "LongStorage"
+        storage = _Storage(("storage", getattr(sys.modules["torch"], kind), self.key, "cpu",
+                            self.array.size))  # fmt: skip
+        return rebuild, (storage, 0, self.array.shape, strides, False, OrderedDict())
+
+
+class _Storage:
+    """What a persistent id of ``torch.save`` holds."""
+
+    def __init__(self, pid: tuple[Any, ...]) -> None:
+        self.pid = pid
+
+
+class _Pickler(pickle.Pickler):
+    def persistent_id(self, obj: Any) -> Any:
+        return obj.pid if isinstance(obj, _Storage) else None
+
+
+def torch_zip(content: dict[str, Any]) -> bytes:
+    """A file as ``torch.save`` writes it, without torch: its format, no code of its own."""
+    fake, inner = types.ModuleType("torch"), types.ModuleType("torch._utils")
+    for module, name in ((fake, "FloatStorage"), (fake, "LongStorage"),
+                         (inner, "_rebuild_tensor_v2")):  # fmt: skip
+        stand_in = type(name, (), {"__module__": module.__name__})
+        setattr(module, name, stand_in)
+    sys.modules["torch"], sys.modules["torch._utils"] = fake, inner
+    try:
+        members = {}
+        tensors = {}
+        for name, value in content.items():
+            if isinstance(value, np.ndarray):
+                value = value.astype("<f4" if value.dtype.kind == "f" else "<i8")
+                members[f"data/{len(members)}"] = value.tobytes()
+                value = _Tensor(value, str(len(members) - 1))
+            tensors[name] = value
+        program = io.BytesIO()
+        _Pickler(program, protocol=2).dump(tensors)
+    finally:
+        del sys.modules["torch"], sys.modules["torch._utils"]
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("made/data.pkl", program.getvalue())
+        archive.writestr("made/byteorder", "little")
+        for name, data in members.items():
+            archive.writestr(f"made/{name}", data)
+        archive.writestr("made/version", "3\n")
+    return out.getvalue()
+
+
+def _motionlib() -> Made:
+    root, quat, joint = robot_arrays().values()
+    pos = np.repeat(root[:, None], 3, axis=1) + np.array([[0, 0, 0], [0, 0.1, 0], [0, 0, 0.3]])
+    rot = np.repeat(quat[:, None, [1, 2, 3, 0]], 3, axis=1)
+    single = {"dof_pos": joint, "dof_vel": np.gradient(joint, 0.02, axis=0), "rigid_body_pos": pos,
+              "rigid_body_rot": rot, "fps": 50}  # fmt: skip
+    yield "made.motion", torch_zip(single), ReadOptions()
+    packed = {"gts": pos, "grs": rot, "dps": joint, "length_starts": np.array([0, 4]),
+              "motion_num_frames": np.array([4, 4]), "motion_dt": np.array([0.02, 0.02]),
+              "motion_files": ("a.motion", "b.motion")}  # fmt: skip
+    yield "made.pt", torch_zip(packed), ReadOptions(take=1)
+
+
 _MADE: dict[str, Callable[[], Made]] = {
     "bvh": _bvh, "amass": _amass, "joints": _joints, "robot_npz": _robot_npz,
-    "robot_csv": _robot_csv, "trc": _trc,
+    "robot_csv": _robot_csv, "trc": _trc, "c3d": _c3d, "mat": _mat, "motionlib": _motionlib,
 }  # fmt: skip
