@@ -57,8 +57,8 @@ A file that is named is called by its stem; one that is found in a folder by its
 folder, with `__` between folders. Two files that would have one name are refused before any work.
 The person is found in the whole clip, which is then cut (`--frames`) and brought to the rate of the
 cache (`--fps`); markers are cut first, since a recording may begin outside the volume. `motionkit
-align` writes the same records; what else it writes is in [align.md](align.md). One clip runs in the process of the command; more run in processes of their own, so
-that a crash inside a library costs one clip.
+align` writes the same records; [align.md](align.md) says what else. One clip runs in the process of
+the command; more run in processes of their own, so that a crash inside a library costs one clip.
 """
 
 

@@ -21,6 +21,7 @@ _LEAST_END, _MOST_END = 0.01, 0.12  # [m] that the axis of residuals reaches
 _COLUMNS = 900  # of the raster at most; more frames share one
 _UNSEEN = (0.80, 0.81, 0.83)
 _FONT, _SMALL = 8, 7
+_PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85}  # below a note
 _BODY = 22  # joints of SMPL-H without the fingers
 _ORDER = ("head", "neck", "collar", "shoulder", "elbow", "wrist", "spine3", "spine2", "spine1",
           "pelvis", "hip", "knee", "ankle", "foot")  # fmt: skip
@@ -91,7 +92,7 @@ def _bars(axes: "Axes", names: list[str], residual: Float[Array, "T K"]) -> None
         if share < 1.0:
             notes.append("never seen" if share == 0.0 else f"{100 * share:.3g}%")
         axes.text(end, row, ", ".join(notes) + " ", ha="right", va="center", fontsize=_SMALL,
-                  color="0.25")  # fmt: skip
+                  color="0.25", bbox=_PAPER if notes else None)  # fmt: skip
     axes.tick_params(axis="x", labelsize=_FONT)
     axes.grid(axis="x", color="0.9", lw=0.6)
     axes.set_axisbelow(True)

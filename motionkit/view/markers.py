@@ -37,8 +37,8 @@ _OVERSAMPLE = 2  # drawn at so many times the size, then averaged
 _TEXT_SIZE, _SMALL_TEXT = 14, 12  # [pixels]
 _TEXT, _TRUNK = (60, 65, 75), (70, 76, 88)
 _LEFT, _RIGHT, _UNSEEN = (45, 95, 185), (150, 95, 50), (140, 146, 156)
-_HEAD_RADIUS = 0.09  # [m] of the circle that stands for the skull
-_HEAD_RISE = 0.03  # [m], its centre above the head joint, whose height is that of the jaw's angle
+_HEAD_RADIUS = 0.10  # [m] of the circle that stands for the skull
+_HEAD_RISE = 0.05  # [m], its centre above the head joint, which lies between jaw and eye
 _BONE, _DOT, _RING, _LINE = 3.0, 3.2, 3.0, 1.6  # widths and radii [pixels]
 _NAMED = 3  # worst markers of a frame that are named
 _NAMED_FROM = 0.03  # [m], residual from which they are
@@ -222,7 +222,7 @@ def _panels(
     human: HumanClip, shown: Array, fit: Fit | None, *, first: int, worst: int | None = None
 ) -> list[UInt8[Array, "h w 3"]]:
     """One picture a frame."""
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import Image, ImageDraw
 
     joints = human.landmark_pos_w[shown]
     nowhere = np.zeros((len(shown), 0, 3))
@@ -238,13 +238,11 @@ def _panels(
         _figure(pen, joints[i], camera, big)
         _marks(pen, seen[i], place[i], camera, big)
         panel = image.resize(MARKER_PANEL, Image.Resampling.BOX)
-        pen, font = ImageDraw.Draw(panel), ImageFont.load_default(size=_TEXT_SIZE)
-        pen.text((8, 6), f"{frame / human.fps:.2f} s   frame {first + frame}", fill=_TEXT,
-                 font=font)  # fmt: skip
+        _write(panel, (8, 6), f"{frame / human.fps:.2f} s   frame {first + frame}")
         if fit is not None:
             count = int(np.isfinite(seen[i, :, 0]).sum())
             text = f"{count} of {len(fit.labels)} seen{'   worst frame' if frame == worst else ''}"
-            pen.text((8, 24), text, fill=_TEXT, font=font)
+            _write(panel, (8, 24), text)
             _name_worst(panel, fit.labels, seen[i], place[i], camera)
         out.append(np.asarray(panel))
     return out
@@ -331,5 +329,19 @@ def _name_worst(
         while any(abs(y - other) < _SMALL_TEXT for other in taken):
             y += _SMALL_TEXT
         taken.append(y)
-        pen.text((x, y), text, fill=colour_of(float(residual[k])), font=font,
-                 stroke_width=2, stroke_fill=SKY)  # fmt: skip
+        _write(panel, (x, y), text, colour_of(float(residual[k])), _SMALL_TEXT)
+
+
+def _write(
+    panel: "Image",
+    at: tuple[float, float],
+    text: str,
+    colour: tuple[int, int, int] = _TEXT,
+    size: int = _TEXT_SIZE,
+) -> None:
+    """Text that stays legible over the picture."""
+    from PIL import ImageDraw, ImageFont
+
+    font = ImageFont.load_default(size=size)
+    ImageDraw.Draw(panel).text((round(at[0]), round(at[1])), text, fill=colour, font=font,
+                               stroke_width=2, stroke_fill=SKY)  # fmt: skip
