@@ -208,7 +208,8 @@ def _tensor(
                            + (f", the last of {last}" if last else ""), field=name)  # fmt: skip
     if len(values) != frames:
         raise source.error(f"has {len(values)} frames, dof_pos has {frames}", field=name)
-    values = np.array(values, dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN, refused below
+        values = np.array(values, dtype=np.float64)
     require_numbers(source, name, values, None)
     return values
 

@@ -25,6 +25,8 @@ from motionkit.formats.world import WORLD_QUAT, axis_vector
 
 Array = np.ndarray
 
+LARGEST = 1e6
+"""Size beyond which a number is no position [m], angle [rad] or velocity, but damage."""
 NORM_TOLERANCE = 1e-2
 """Distance of a quaternion's norm from 1 that two decimals explain; it is divided out."""
 MAX_HEIGHT = 5.0
@@ -72,7 +74,7 @@ class Draft:
 
 
 def require_numbers(source: Source, name: str, values: Array, columns: list[str] | None) -> None:
-    """Refuse what is not finite, naming frame and column.
+    """Refuse what is not finite or absurdly large, naming frame and column.
 
     Args:
         source: the file.
@@ -80,13 +82,15 @@ def require_numbers(source: Source, name: str, values: Array, columns: list[str]
         values: frames first.
         columns: names of the columns of a table, whose fields they then are.
     """
-    if np.isfinite(values).all():
+    sane = np.abs(values) <= LARGEST  # false of NaN
+    if sane.all():
         return
-    index = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+    index = tuple(int(i) for i in np.argwhere(~sane)[0])
     where = name if columns is None else columns[index[1]]
     which = f", index {index[1:]}" if columns is None else ""
     raise source.error(
-        f"{values[index]} at frame {index[0]}{which}, expected a finite number",
+        f"{values[index]} at frame {index[0]}{which}, expected a finite number"
+        + (f" of at most {LARGEST:g}" if np.isfinite(values[index]) else ""),
         field=where,
         help="cut the clip there, or repair it",
     )
