@@ -107,3 +107,16 @@ def test_headers_of_python_2_are_read_without_a_word(read, recwarn):
     data = head("(2L, 3L)") + np.arange(6.0).tobytes()
     np.testing.assert_array_equal(read(data), np.arange(6.0).reshape(2, 3))
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_text_of_characters_that_do_not_exist_is_refused(order):
+    letters = np.array([65, 0x110000], dtype=f"{order}u4")
+    out = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        out, {"descr": f"{order}U2", "fortran_order": False, "shape": (1,)}
+    )
+    out.write(letters.tobytes())
+    with pytest.raises(InputError, match="holds text with the character 0x110000"):
+        read_npy(Source(Path("a.npy"), out.getvalue()))
+    assert read_npy(Source(Path("a.npy"), out.getvalue()[:-8] + letters[[0, 0]].tobytes())) == "AA"

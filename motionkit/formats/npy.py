@@ -7,6 +7,7 @@ described in numpy's ``numpy.lib.format``.
 
 import io
 import math
+import sys
 import tokenize
 import warnings
 from typing import IO
@@ -95,6 +96,11 @@ def read_array(
         raise source.error(f"ends after {len(data):,} of {need:,} bytes", field=field)
     stream.read()  # to the end, so that zipfile checks the CRC
     array = np.frombuffer(data, dtype=dtype) if need else np.empty(count, dtype)
+    if dtype.kind == "U" and need:
+        letters = array.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder))
+        if letters.max() > sys.maxunicode:  # Python cannot hold such a text
+            raise source.error(f"holds text with the character {letters.max():#x}, which is none",
+                               field=field)  # fmt: skip
     return array.reshape(shape, order="F" if fortran else "C")
 
 
