@@ -106,22 +106,22 @@ def hip_centres(
         ConfigError: the regression needs the length of the leg.
     """
     origin, axes = pelvis_frame(asis_l, asis_r, psis_mid)
-    width = np.linalg.norm(asis_l - asis_r, axis=-1)
-    depth = np.linalg.norm(origin - psis_mid, axis=-1)
+    width = np.linalg.norm(asis_l - asis_r, axis=-1, keepdims=True)
+    depth = np.linalg.norm(origin - psis_mid, axis=-1, keepdims=True)
     x, y, z = _in_pelvis(width, depth, leg_length, regression)
     left, right = (
-        origin + np.einsum("...ij,...j->...i", axes, np.stack([x, sign * y, z], axis=-1))
+        origin + np.einsum("...ij,...j->...i", axes, np.concatenate([x, sign * y, z], axis=-1))
         for sign in (1.0, -1.0)
     )
     return left, right
 
 
 def _in_pelvis(
-    width: Float[Array, "*T"],
-    depth: Float[Array, "*T"],
+    width: Float[Array, "*T 1"],
+    depth: Float[Array, "*T 1"],
     leg: float | None,
     regression: Regression,
-) -> tuple[Float[Array, "*T"], Float[Array, "*T"], Float[Array, "*T"]]:
+) -> tuple[Float[Array, "*T 1"], Float[Array, "*T 1"], Float[Array, "*T 1"]]:
     """Forward, outward, up from the middle of the ASIS [m]: the table above."""
     one = np.ones_like(width)
     if regression == "bell":
@@ -178,7 +178,7 @@ class FunctionalHip:
     def is_trusted(self) -> bool:
         """Whether both arcs are wide enough and the centre is sure enough."""
         wide, narrow = self.arcs
-        return wide >= WIDE_ARC and narrow >= NARROW_ARC and self.sigma <= LARGEST_SIGMA
+        return bool(wide >= WIDE_ARC and narrow >= NARROW_ARC and self.sigma <= LARGEST_SIGMA)
 
 
 def functional_hip(

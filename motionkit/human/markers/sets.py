@@ -98,19 +98,17 @@ def marker_set(name: str) -> MarkerSet:
 
 def match(which: MarkerSet, labels: Sequence[str]) -> dict[str, SetMarker]:
     """Labels that are markers of a set; canonical spellings are served before aliases."""
-    wanted: dict[str, list[str]] = {}
+    wanted: dict[str, str] = {}
     for label in labels:
-        wanted.setdefault(clean(label), []).append(label)
+        wanted.setdefault(clean(label), label)
     chosen: dict[str, SetMarker] = {}
     taken: set[str] = set()
-    depth = max((len(marker.spellings) for marker in which.markers), default=0)
-    for rank in range(depth):
-        for marker in which.markers:
-            if rank >= len(marker.spellings) or marker.label in taken:
-                continue
-            spelled = wanted.get(marker.spellings[rank], [])
-            if spelled and spelled[0] not in chosen:
-                chosen[spelled[0]] = marker
+    spellings = [(marker, marker.spellings) for marker in which.markers]
+    for rank in range(max((len(each) for _, each in spellings), default=0)):
+        for marker, each in spellings:
+            label = wanted.get(each[rank]) if rank < len(each) else None
+            if label is not None and label not in chosen and marker.label not in taken:
+                chosen[label] = marker
                 taken.add(marker.label)
     return {label: chosen[label] for label in labels if label in chosen}
 
@@ -186,11 +184,11 @@ def _everywhere() -> dict[str, tuple[tuple[MarkerSet, SetMarker], ...]]:
 
 
 def _rank(which: MarkerSet, found: dict[str, SetMarker]) -> tuple[bool, int, float]:
-    """What sorts sets, the best first."""
+    """What sorts sets, the best first; repeated labels (``LKNE#2``) tell no set."""
     core = [marker for marker in which.markers if not marker.is_optional]
     seen = {marker.label for marker in found.values()}
     share = sum(marker.label in seen for marker in core) / len(core)
-    return which.is_fallback, -len(found), -share
+    return which.is_fallback, -sum("#" not in label for label in found), -share
 
 
 def _meanings(found: dict[str, SetMarker]) -> dict[str, str]:
