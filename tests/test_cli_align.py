@@ -115,6 +115,28 @@ def test_the_same_files_give_the_same_bytes_with_any_number_of_workers(
     assert _contents(tmp_path / "again") == _contents(whole)
 
 
+@pytest.mark.parametrize("target", ["amass", "npz"])
+def test_other_formats_hold_the_same_person(motions: Path, tmp_path: Path, target: str) -> None:
+    """Up to the proportions of the body: AMASS's keys without a shape name the mean body."""
+    from motionkit.clip import SMPLH_JOINTS
+    from motionkit.formats import read_clip
+    from motionkit.human import align
+
+    arguments = ["align", str(motions / "arms.bvh"), "--out", str(tmp_path), "--no-picture"]
+    assert main([*arguments, "--to", target]) == 0
+    person = align(read_clip(motions / "arms.bvh"))
+    again = read_clip(tmp_path / "arms.npz")
+    assert again.num_frames == person.num_frames
+    assert _report(tmp_path, "arms")["lost"]
+    if isinstance(again, MarkerClip):
+        index = [again.labels.index(joint) for joint in SMPLH_JOINTS[:22]]
+        assert np.abs(again.pos_w[:, index] - person.landmark_pos_w[:, :22]).max() < 1e-5  # [m]
+    else:
+        quat = align(again).landmark_quat_w[:, :22]
+        same = np.abs(np.sum(quat * person.landmark_quat_w[:, :22], axis=-1))
+        assert same.min() > 1 - 1e-6
+
+
 @pytest.mark.parametrize("lost", ["walk.bvh", "walk.report.json", "clips/walk.jsonl"])
 def test_what_is_lost_or_half_done_is_made_again(
     motions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], lost: str
@@ -341,3 +363,32 @@ def test_a_batch_that_is_killed_goes_on_and_ends_as_if_it_had_not_been(
         process.wait()
     assert subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
     assert _contents(out) == _contents(whole)
+
+
+@pytest.mark.slow
+def test_a_laboratorys_trial_becomes_a_person_and_goes_to_a_robot(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Frames 10 to 50 of a real walk: the report, the motion file and the cache agree on them."""
+    from motionkit.cache import read_reference
+    from motionkit.formats import read_clip
+
+    trial, frames = shared / "data/formats/trc/osim_walk_free_01.trc", ["--frames", "10:50"]
+    assert main(["align", str(trial), "--out", str(tmp_path / "people"), *frames]) == 0
+    report = _report(tmp_path / "people", trial.stem)
+    markers = report["markers"]
+    assert (report["frames"], markers["first_frame"]) == (40, 10)
+    assert len(markers["markers"]) + len(markers["unmapped"]) == 41
+    assert markers["residual_mm"]["mean"] < 15.0  # what skin moves over bone
+    assert 1.5 < report["stature"] < 2.0
+    assert read_clip(tmp_path / "people" / f"{trial.stem}.npz").num_frames == 40
+    assert (tmp_path / "people" / f"{trial.stem}.png").stat().st_size > 50_000
+    robot = ["--robot", "anatomic_soma", "--fps", "60"]
+    assert main(["retarget", str(trial), "--out", str(tmp_path / "cache"), *frames, *robot]) in (
+        0,
+        1,
+    )
+    capsys.readouterr()
+    reference = read_reference(tmp_path / "cache" / f"{trial.stem}.safetensors")
+    assert reference.num_frames == 40
+    assert reference.identity.settings["markers"]["max_gap"] == 0.5

@@ -18,6 +18,7 @@ _ROW, _FRAME = 0.165, 1.0  # [inches]: a row, and what stands above and below th
 _MIN_ROWS, _MAX_ROWS = 24, 160  # rows that a page is made high for; more become narrower
 _MM = 1e3
 _LEAST_END, _MOST_END = 0.01, 0.12  # [m] that the axis of residuals reaches
+_LEAST_SIGMA, _MOST_SIGMA = 0.005, 0.06  # [m] that the axis of uncertainties reaches
 _COLUMNS = 900  # of the raster at most; more frames share one
 _UNSEEN = (0.80, 0.81, 0.83)
 _FONT, _SMALL = 8, 7
@@ -91,7 +92,7 @@ def _bars(axes: "Axes", names: list[str], residual: Float[Array, "T K"]) -> None
         notes = [f"p95 {_MM * p95[row]:.0f} mm"] if p95[row] * _MM > end else []
         if share < 1.0:
             notes.append("never seen" if share == 0.0 else f"{100 * share:.3g}%")
-        axes.text(end, row, ", ".join(notes) + " ", ha="right", va="center", fontsize=_SMALL,
+        axes.text(0.985 * end, row, ", ".join(notes), ha="right", va="center", fontsize=_SMALL,
                   color="0.25", bbox=_PAPER if notes else None)  # fmt: skip
     axes.tick_params(axis="x", labelsize=_FONT)
     axes.grid(axis="x", color="0.9", lw=0.6)
@@ -147,13 +148,14 @@ def _joints(axes: "Axes", sigma: Float[Array, "22"], filled: Float[Array, "22"])
     axes.barh(rows, length, color="0.6", height=0.75)
     axes.set_yticks(rows, [SMPLH_JOINTS[j] for j in order], fontsize=_SMALL)
     axes.set_ylim(_BODY - 0.5, -0.5)
-    end = max(5.0, 1.25 * float(length.max()))
+    end = min(max(_LEAST_SIGMA * _MM, 1.25 * float(length.max())), _MOST_SIGMA * _MM)
     axes.set_xlim(0.0, end)
     for row, j in enumerate(order):
         notes = [] if np.isfinite(sigma[j]) else ["not determined"]
+        notes += [f"{length[row]:.0f} mm"] if length[row] > end else []
         notes += [f"{100 * filled[j]:.3g}%"] if filled[j] > 0 else []
-        axes.text(end, row, ", ".join(notes) + " ", ha="right", va="center", fontsize=_SMALL,
-                  color="0.35")  # fmt: skip
+        axes.text(0.985 * end, row, ", ".join(notes), ha="right", va="center", fontsize=_SMALL,
+                  color="0.25", bbox=_PAPER if notes else None)  # fmt: skip
     axes.tick_params(axis="x", labelsize=_FONT)
     axes.grid(axis="x", color="0.9", lw=0.6)
     axes.set_axisbelow(True)
