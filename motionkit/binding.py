@@ -22,9 +22,9 @@ from motionkit.robot import Robot
 Array = np.ndarray
 
 FIT_ANGLE = 0.02
-"""Mean error of a body's orientation [rad] up to which an order fits: what float32 and rounding explain."""
+"""Mean error of a body's orientation [rad] up to which an order fits: float32 and rounding."""
 FIT_DISTANCE = 0.03
-"""Mean error of a body's position [m] up to which it fits: revisions of G1 differ by 1 cm in the waist."""
+"""The same of its position [m]: revisions of the G1 differ by 1 cm in the waist."""
 RANGE_SLACK = 0.1
 """Excess over a joint's range [rad or m] up to which another revision explains it, with a note."""
 ROUNDING = 1e-3

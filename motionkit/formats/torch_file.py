@@ -25,8 +25,8 @@ from motionkit.formats.source import Source
 
 MAX_PROGRAM = 16 * 1024**2
 """Largest pickle [bytes]; tensors are not in it."""
-MAX_OPCODES = 1_000_000
-"""Opcodes carried out: 60 make a tensor, so this is a file of some 16,000."""
+MAX_OPCODES = 400_000
+"""Opcodes carried out, in 0.7 s: 30 make a tensor, and two the name of a packed motion."""
 MAX_DIMS = 8
 """Axes of a tensor."""
 MAX_SIZE = 2**48
