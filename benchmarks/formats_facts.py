@@ -172,8 +172,7 @@ def _points_expected(expected: dict[str, Any], path: Path) -> dict[str, Any]:
             "zeros": row["pct_zero"],
         }
     if path.suffix == ".mat":
-        twin = expected["c3d"]["ktk_sprintbasket.c3d"]["expected"]
-        return {"frames": twin["frames"], "rate": twin["rate"], "points": 26, "unit": "m"}
+        return _count_mat(path)
     return _count_trc(path) if path.suffix == ".trc" else _count_c3d(path)
 
 
@@ -183,6 +182,17 @@ def _count_c3d(path: Path) -> dict[str, Any]:
     points, _, first, last = struct.unpack("<HHHH", head[2:10])
     rate = struct.unpack("<f", head[20:24])[0]
     return {"frames": last - first + 1, "rate": float(np.float32(rate)), "points": points}
+
+
+def _count_mat(path: Path) -> dict[str, Any]:
+    """Times and series of MATLAB's timeseries, by scipy. The take is one frame shorter than its
+    C3D, whose last frame the MAT lacks."""
+    from scipy.io import loadmat
+
+    series = loadmat(path, simplify_cells=True)["contents"]
+    time = next(iter(series.values()))["Time"]
+    rate = (len(time) - 1) / (time[-1] - time[0])
+    return {"frames": len(time), "rate": rate, "points": len(series), "unit": "m"}
 
 
 def _count_trc(path: Path) -> dict[str, Any]:

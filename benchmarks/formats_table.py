@@ -22,6 +22,7 @@ import sys  # noqa: E402
 import traceback  # noqa: E402
 from collections import Counter  # noqa: E402
 from collections.abc import Callable  # noqa: E402
+from dataclasses import replace  # noqa: E402
 from importlib.metadata import version  # noqa: E402
 from multiprocessing.connection import Connection  # noqa: E402
 from pathlib import Path  # noqa: E402
@@ -49,6 +50,7 @@ from motionkit.clip import (  # noqa: E402
     SkeletonClip,
     SmplClip,
     SourceClip,
+    slice_frames,
 )
 from motionkit.errors import MotionkitError  # noqa: E402
 from motionkit.formats import read_clip  # noqa: E402
@@ -126,6 +128,10 @@ def compare(folder: Path, base: str, other: str) -> dict[str, Any]:
     """The largest difference of two files that hold one motion [m]."""
     first = read_clip(folder / base, options_for(base))
     second = read_clip(folder / other, options_for(other))
+    if isinstance(first, MarkerClip) and other.endswith(".mat"):
+        # The C3D has one frame more, and colons that MATLAB's names cannot have.
+        labels = tuple(label.replace(":", "_") for label in first.labels)
+        first = replace(slice_frames(first, 0, second.num_frames), labels=labels)
     return {"verdict": "compared", "metres": difference(first, second)}
 
 

@@ -337,3 +337,36 @@ def test_points_and_robots_are_shown_to_people(
     (clip,) = json.loads(capsys.readouterr().out)["clips"]
     assert clip["what"] in ("markers", "joints", "robot") and clip["frames"] > 1
     assert ("marker_set" in clip) == (clip["what"] == "markers")
+
+
+def test_a_robots_motion_is_held_against_the_model_that_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from motionkit.robot import load_robot
+
+    robot = load_robot("anatomic_soma")
+    pose = np.concatenate([[0.0, 0.0, 0.95, 1.0, 0.0, 0.0, 0.0], np.zeros(robot.num_joints)])
+    good, bad = tmp_path / "good.npz", tmp_path / "bad.npz"
+    good.write_bytes(
+        _npz(
+            joint_pos=np.tile(pose, (5, 1)),
+            fps=np.array(50.0),
+            joint_names=np.array(robot.joint_names),
+        )
+    )
+    bad.write_bytes(
+        _npz(
+            joint_pos=np.tile(pose[:-1], (5, 1)),
+            fps=np.array(50.0),
+            joint_names=np.array(robot.joint_names[:-1]),
+        )
+    )
+    assert main(["inspect", str(good), str(bad), "--robot", "anatomic_soma"]) == 2
+    out, err = capsys.readouterr()
+    assert "  model     is a motion of anatomic_soma" in out and str(bad) not in out
+    error, _ = err.splitlines()
+    assert error.startswith(f"error: {bad}: its joints are not those of anatomic_soma; it lacks 1")
+    assert robot.joint_names[-1] in error
+    assert main(["inspect", str(good), "--robot", "anatomic_soma", "--json"]) == 0
+    (clip,) = json.loads(capsys.readouterr().out)["clips"]
+    assert clip["bound"]["robot"] == "anatomic_soma"

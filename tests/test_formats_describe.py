@@ -49,3 +49,18 @@ def test_roles_that_nobody_plays_are_listed(tmp_path):
     path = tmp_path / "few.bvh"
     path.write_bytes(data.replace(b"LeftShoulder", b"xyz"))
     assert describe(read_clip(path)).roles_missing == ("left_collar",)
+
+
+def test_every_key_of_a_description_is_documented():
+    from dataclasses import fields
+    from pathlib import Path
+
+    from motionkit.formats import BodyDescription, PointsDescription, RobotDescription
+    from motionkit.formats.describe_points import AnalogFacts, Gap, PlateFacts
+    from motionkit.formats.describe_robot import Peak
+
+    page = (Path(__file__).resolve().parents[1] / "docs" / "formats.md").read_text("utf-8")
+    for record in (BodyDescription, PointsDescription, RobotDescription, AnalogFacts, Gap,
+                   PlateFacts, Peak):  # fmt: skip
+        for field in fields(record):
+            assert f"`{field.name}`" in page, f"{record.__name__}.{field.name}"

@@ -242,12 +242,6 @@ def test_notes_on_rates_name_the_figures(shared):
     )
 
 
-@pytest.mark.parametrize("folder", ["c3d", "trc", "mat", "robot"])
-def test_files_of_later_versions_are_refused_by_name(shared, folder):
-    for path in sorted((FORMATS / folder).iterdir()):
-        assert re.search("C3D|TRC|MATLAB|CSV|pickle|not an AMASS motion", refusal(path))
-
-
 def test_what_is_no_regular_file_is_skipped_with_a_reason(tmp_path):
     (tmp_path / "nowhere.bvh").symlink_to(tmp_path / "gone.bvh")
     (tmp_path / "loop.bvh").symlink_to(tmp_path / "loop.bvh")

@@ -1,5 +1,8 @@
 """Which format a file is, and which files of a folder are motions."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from builders_bvh import Dialect, walking_figure, write_bvh
@@ -82,3 +85,73 @@ def test_a_named_file_is_found_once_whatever_it_is(tmp_path):
 def test_a_path_that_does_not_exist_is_named(tmp_path):
     with pytest.raises(InputError, match="no such file or folder"):
         find_files([tmp_path / "nowhere"])
+
+
+@pytest.fixture(scope="module")
+def benchmark(shared):
+    """The script that makes the table of every handed file."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+    import formats_table
+
+    return formats_table
+
+
+@pytest.mark.slow
+def test_every_handed_file_loads_with_its_facts_or_is_refused_with_a_reason(benchmark):
+    rows, groups = benchmark.judge_all(benchmark.FOLDER), benchmark.compare_all(benchmark.FOLDER)
+    assert {row["file"]: row["wrong"] for row in rows if row["wrong"]} == {}
+    assert {group["group"]: group["wrong"] for group in groups if group["wrong"]} == {}
+    bad = [row for row in rows if "_bad_" in row["file"].removeprefix("c3d/")]
+    assert {row["verdict"] for row in bad if row["file"].startswith("minimal/")} == {"refused"}
+    assert all(row["text"] and row["verdict"] in ("loaded", "refused") for row in rows)
+    there = {path for path in benchmark.FOLDER.rglob("*") if path.is_file()}
+    assert len(rows) == len(there) - len(benchmark.NOT_INPUT) and len(groups) >= 10
+
+
+def test_the_committed_table_is_of_the_files_that_are_there(benchmark):
+    import json
+
+    document = json.loads((benchmark.RESULTS / "formats_table.json").read_text("utf-8"))
+    there = {path.relative_to(benchmark.FOLDER).as_posix()
+             for path in benchmark.FOLDER.rglob("*")
+             if path.is_file() and path.name not in benchmark.NOT_INPUT}  # fmt: skip
+    assert {row["file"] for row in document["files"]} == there
+    assert not [row for row in [*document["files"], *document["groups"]] if row["wrong"]]
+    text = benchmark.to_markdown(document["files"], document["groups"])
+    assert (benchmark.RESULTS / "formats_table.md").read_text("utf-8") == text
+
+
+def test_the_table_finds_a_wrong_rate_scale_and_order(benchmark):
+    """The facts are held against clips that are wrong on purpose."""
+    from dataclasses import replace
+
+    from formats_facts import check_facts
+
+    folder = benchmark.FOLDER
+    for name, changes in (
+        ("c3d/btk_s01_Eb015pi.c3d", lambda c: {"fps": c.fps * 1.01}),
+        ("c3d/btk_s01_Eb015pi.c3d", lambda c: {"pos_w": c.pos_w * 1.001}),
+        ("c3d/btk_s01_Eb015pi.c3d", lambda c: {"pos_w": c.pos_w[:-1]}),
+        ("trc/btk_MOTEK_T.trc", lambda c: {"pos_w": c.pos_w[..., [1, 0, 2]]}),
+        ("bvh/toolbox_walk01.bvh", lambda c: {"root_pos_w": c.root_pos_w + 0.01}),
+        ("minimal/amass_base.npz", lambda c: {"trans_w": c.trans_w + 1e-6}),
+        ("robot/robotlab_g1_dance1_subject2_30.npz",
+         lambda c: {"root_quat": c.root_quat[:, [1, 2, 3, 0]]}),
+        ("robot/robotlab_g1_dance1_subject2_30.npz",
+         lambda c: {"joint_pos": c.joint_pos[:, ::-1]}),
+    ):  # fmt: skip
+        clip = read_clip(folder / name)
+        assert check_facts(folder, name, clip).wrong == []
+        assert check_facts(folder, name, replace(clip, **changes(clip))).wrong, name
+
+
+def test_one_motion_that_differs_is_found(benchmark):
+    from dataclasses import replace
+
+    base = read_clip(benchmark.FOLDER / "minimal/c3d_base_mm.c3d")
+    moved = replace(base, pos_w=base.pos_w + 2e-6)
+    assert benchmark.difference(base, base) == 0.0
+    assert benchmark.difference(base, moved) == pytest.approx(2e-6, rel=1e-6)
+    hole = base.pos_w.copy()
+    hole[3, 4] = np.nan
+    assert benchmark.difference(base, replace(base, pos_w=hole)) == np.inf

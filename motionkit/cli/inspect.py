@@ -20,8 +20,10 @@ from motionkit.cli.options import KnobCommand, resolve
 from motionkit.cli.stages import READ
 
 if TYPE_CHECKING:
+    from motionkit.clip import SourceClip
     from motionkit.errors import MotionkitError
     from motionkit.formats import Description
+    from motionkit.robot import Robot
 
 _WIDEST_PATH = 70  # characters of the table's first column; longer paths push their row
 
@@ -33,8 +35,13 @@ _WIDEST_PATH = 70  # characters of the table's first column; longer paths push t
     epilog="Example: motionkit inspect walk.bvh --json",
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--robot",
+    metavar="NAME|PATH",
+    help="Hold motions of robots against this one: bundled, or an MJCF with its robot.toml.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON only.")
-def command(files: tuple[Path, ...], as_json: bool, **flags: Any) -> int:
+def command(files: tuple[Path, ...], robot: str | None, as_json: bool, **flags: Any) -> int:
     """Say what motion files hold and how they were understood.
 
     Folders are searched and shown as one table. Exit 2 if a file cannot be read or nothing was a
@@ -44,6 +51,7 @@ def command(files: tuple[Path, ...], as_json: bool, **flags: Any) -> int:
     from motionkit.formats import describe, read_clip, search_files
 
     options = resolve(READ, flags, {})
+    model = _load_robot(robot)
     found = search_files(files)
     skipped = [{"path": str(skip.path), "reason": skip.reason} for skip in found.skipped]
     is_table = set(files) != set(found.files)
@@ -53,7 +61,8 @@ def command(files: tuple[Path, ...], as_json: bool, **flags: Any) -> int:
     refused: list[dict[str, str]] = []
     for path in found.files:
         try:
-            clip = describe(read_clip(path, options))
+            source = read_clip(path, options)
+            clip, extra = describe(source), _hold_against(source, model)
         except MotionkitError as error:
             refused.append({"path": str(path), "error": str(error), "help": error.help})
             if is_table and not as_json:
@@ -61,13 +70,13 @@ def command(files: tuple[Path, ...], as_json: bool, **flags: Any) -> int:
             else:
                 print_error(str(error), error.help)
             continue
-        marker_set = _find_set(clip)
-        shown.append(clip.to_dict() | marker_set)
+        extra |= _find_set(clip)
+        shown.append(clip.to_dict() | extra)
         if not as_json and is_table:
             what = f"{summary(clip):34s} {clip.frames:7d} at {clip.fps:g} 1/s"
             _show_row(width, str(path), clip.format, what)
         elif not as_json:
-            _show(clip, marker_set.get("marker_set"))
+            _show(clip, extra)
     counts = dict(sorted(Counter(clip["format"] for clip in shown).items()))
     if as_json:
         show_json("inspect", {"clips": shown, "refused": refused, "skipped": skipped,
@@ -128,11 +137,45 @@ def _find_set(clip: "Description") -> dict[str, Any]:
     }
 
 
-def _show(clip: "Description", marker_set: dict[str, Any] | None) -> None:
+def _load_robot(name: str | None) -> "Robot | None":
+    if name is None:
+        return None
+    from motionkit.robot import load_robot
+
+    return load_robot(name)
+
+
+def _hold_against(clip: "SourceClip", robot: "Robot | None") -> dict[str, Any]:
+    """What a robot's model says of a robot's motion, as a key of the description.
+
+    Raises:
+        InputError: the motion is none of this robot.
+    """
+    from motionkit.clip import RobotMotion
+
+    if robot is None or not isinstance(clip, RobotMotion):
+        return {}
+    from dataclasses import asdict
+
+    from motionkit.binding import bind
+    from motionkit.errors import InputError
+
+    try:
+        _, notes = bind(clip, robot)
+    except InputError as error:
+        raise InputError(error.message, where=clip.provenance.path, help=error.help) from None
+    return {"bound": {"robot": robot.name, "notes": [asdict(note) for note in notes]}}
+
+
+def _show(clip: "Description", extra: dict[str, Any]) -> None:
     """A description for people."""
     for line in facts_lines(clip):
         show(line)
-    if marker_set is not None:
-        show(f"  set       {set_line(marker_set)}")
-    for note in clip.notes:
-        show(f"  {paint('note', 'yellow', None)}      {note.code} {note.message}")
+    if "marker_set" in extra:
+        show(f"  set       {set_line(extra['marker_set'])}")
+    if "bound" in extra:
+        show(f"  model     is a motion of {extra['bound']['robot']}")
+    notes = [(note.code, note.message) for note in clip.notes]
+    notes += [(note["code"], note["message"]) for note in extra.get("bound", {}).get("notes", [])]
+    for code, message in notes:
+        show(f"  {paint('note', 'yellow', None)}      {code} {message}")
