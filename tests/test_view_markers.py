@@ -84,8 +84,8 @@ def test_a_dot_lies_where_the_marker_was_seen_in_the_colour_of_its_residual(fit,
     for i, frame in ((0, 0), (1, one.human.num_frames - 1)):
         for point, is_dot in ((one.pos_w[frame, 0], True), (one.model_pos_w[frame, 0], False)):
             x, y = pixel_of(one, frame, point)
-            beside = np.abs(shown[i][y, [x - 2, x + 2]] - CRIMSON).max()  # wider than the line
-            assert (beside < 20) == is_dot
+            row = np.abs(shown[i][y, x - 4 : x + 5] - CRIMSON).max(axis=1) < 20
+            assert (row.sum() > 2) == is_dot  # the line is less than two pixels wide
         middle = 0.5 * (one.pos_w[frame, 0] + one.model_pos_w[frame, 0])
         assert nearest(shown[i], pixel_of(one, frame, middle), CRIMSON) < 40  # of the line
 
