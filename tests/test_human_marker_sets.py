@@ -1,6 +1,7 @@
 """Marker sets: their tables, recognition by label, the user's map."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from motionkit.human.markers.catalogue import clean, landmarks, marker_sets
 from motionkit.human.markers.sets import marker_set, match, read_marker_map, recognise
 from motionkit.human.skeleton import embedded_rest
 
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "markers.md"
 SETS = {each.name: each for each in marker_sets()}
 WHOLE = [name for name in SETS if name not in ("plug_in_gait_upper", "anatomical")]
 REST = dict(zip(SMPLH_JOINTS, embedded_rest(1.0), strict=True))
@@ -382,3 +384,20 @@ def test_repeated_labels_of_helen_hayes_are_the_medial_markers():
     found = recognise(labels, where="clip")
     assert found.marker_set.name == "helen_hayes"
     assert found.markers["RKNE#2"].landmark == "RKNEE_MEDIAL"
+
+
+def test_the_document_lists_every_set_as_it_is():
+    text = DOCUMENT.read_text("utf-8")
+    for each in marker_sets():
+        row = f"| `{each.name}` | {each.title} | {len(each.markers)} | {each.source} |"
+        assert row in text, f"docs/markers.md lacks: {row}"
+
+
+def test_the_example_of_the_document_works(tmp_path):
+    example = DOCUMENT.read_text("utf-8").split("```toml\n")[1].split("```")[0]
+    path = write(tmp_path, example)
+    labels = [label.replace("LKNE", "Knee_L").replace("RKNE", "Knee_R") for label in PIG_LEGS]
+    extra = ["LPLATE", "RTRO", "BACK", "NECKC"]
+    found = read_marker_map(path, [*labels, *extra], where="a.c3d")
+    assert found.unmapped == ()
+    assert found.markers["RTRO"].segment == "right_hip"
