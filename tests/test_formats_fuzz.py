@@ -146,3 +146,19 @@ def test_the_committed_run_is_clean_and_whole() -> None:
         assert row["inputs"] >= 10_000 and row["failures"] == []
         assert row["read"] + row["refused"] == row["inputs"]
         assert row["max_seconds"] <= 5.0 and row["max_memory_mb"] <= 1000.0
+
+
+def _edited(reader: str, old: bytes, new: bytes) -> Source:
+    """The first sound file of a reader with one thing changed."""
+    sound = fuzz_seeds.seeds(reader)[0]
+    assert sound.data.count(old) >= 1
+    return Source(Path("a" + Path(sound.name).suffix), sound.data.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(("reader", "old", "new", "message"), [
+    ("trc", b"\n2\t0.01000\t", b"\n2\t0.01inf\t", "Time: the time of row 2 is '0.01inf'"),
+    ("trc", b"100.00000\t120.00000", b"1e308\t120.00000", r"LASI: 1e\+308 units from the origin"),
+])  # fmt: skip
+def test_what_the_fuzzer_found_is_refused(reader: str, old: bytes, new: bytes, message: str):
+    with pytest.raises(InputError, match=message):
+        KINDS[reader].read(_edited(reader, old, new), ReadOptions())

@@ -54,6 +54,8 @@ LABEL_STATURE_RANGE = (0.5, 3.5)
 sit and bend, and markers are not joints."""
 FARTHEST = 1e4
 """Distance from the origin [m] beyond which a number is no position."""
+LARGEST = 1e9
+"""Coordinate in units of the file, 1,000 km in millimetres, beyond which a number is damage."""
 UNIT_WORDS = (
     (("mm", "milli", "mili"), 1e-3),
     (("cm", "centi"), 1e-2),
@@ -343,10 +345,12 @@ def _seen_or_not(
     source: Source, pos: Float[Array, "T M 3"], labels: tuple[str, ...]
 ) -> tuple[Float[Array, "T M 3"], list[Note]]:
     """Points NaN as a whole or not at all, and notes on the rest."""
-    infinite = np.isinf(pos)
-    if np.any(infinite):
-        frame, marker = (int(i) for i in np.argwhere(infinite)[0][:2])
-        raise source.error(f"infinite at frame {frame} of the file (counted from 0)",
+    absurd = np.abs(pos) > LARGEST
+    if np.any(absurd):
+        frame, marker, axis = (int(i) for i in np.argwhere(absurd)[0])
+        value = pos[frame, marker, axis]
+        said = "infinite" if np.isinf(value) else f"{value:.3g} units from the origin"
+        raise source.error(f"{said} at frame {frame} of the file (counted from 0)",
                            field=labels[marker], help="leave the cell blank")  # fmt: skip
     missing = np.isnan(pos)
     unseen: Bool[Array, "T M"] = np.any(missing, axis=2)

@@ -82,7 +82,7 @@ def read(source: Source, options: ReadOptions) -> MarkerClip:
     notes += more
     fps, more = settle_times(
         source,
-        [_number(cell) for cell in rows.time],
+        _times(source, rows),
         options,
         stated=header.values.get("DataRate"),
         digits=max(decimals(cell) for cell in rows.time),
@@ -248,6 +248,18 @@ def _number(cell: str) -> float:
     if "_" in cell:  # Python's own digits; no file's
         raise ValueError(cell)
     return float(cell.replace(",", "."))
+
+
+def _times(source: Source, rows: _Rows) -> list[float]:
+    """Times of the frames [s]; NaN where a cell is blank."""
+    times = []
+    for row, cell in enumerate(rows.time):
+        try:
+            times.append(_number(cell))
+        except ValueError:
+            raise source.error(f"the time of row {row + 1} is {cell[:40]!r}, expected a number",
+                               field="Time") from None  # fmt: skip
+    return times
 
 
 def _no_number(source: Source, cells: list[str], line: int, header: _Header) -> Exception:
