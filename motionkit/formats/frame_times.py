@@ -59,6 +59,7 @@ def settle_times(
     *,
     stated: str | None,
     digits: int,
+    field: str = "DataRate",
 ) -> tuple[float, list[Note]]:
     """The rate of a clip of which the time of each frame is known, and notes.
 
@@ -68,6 +69,7 @@ def settle_times(
         options: the user's; a rate given wins over all.
         stated: the file's own text for its rate [1/s]; None where it states none.
         digits: decimals to which the times were rounded.
+        field: where the file states its rate.
 
     Raises:
         InputError: the stated rate is none, the times and the header give no usable rate, or
@@ -75,19 +77,19 @@ def settle_times(
     """
     rate = _as_rate(stated)
     if options.fps is not None or (stated is not None and not _is_usable(rate)):
-        return settle_rate(source, rate, options, field="DataRate", said=stated or "none")
+        return settle_rate(source, rate, options, field=field, said=stated or "none")
     time = np.asarray(times, dtype=np.float64)
     why = _unusable(time)
     if why:
         said = stated if stated is not None else "no rate stated"
-        fps, notes = settle_rate(source, rate, options, field="DataRate", said=said)
+        fps, notes = settle_rate(source, rate, options, field=field, said=said)
         if len(time) > 1:
             text = f"the time column {why}; the stated {fps:g} frames a second are used"
             notes.append(Note("MK186", text, fps, "1/s"))
         return fps, notes
     tolerance = 10.0**-digits + 1e-9 * float(np.max(np.abs(time)))
     if _is_usable(rate) and _explains(rate, time, tolerance):
-        return settle_rate(source, rate, options, field="DataRate", said=str(stated))
+        return settle_rate(source, rate, options, field=field, said=str(stated))
     step, notes = _even_step(source, time, tolerance)
     found = _usual(1.0 / step, time, tolerance)
     if stated is not None and abs(found / rate - 1.0) > SAME_RATE:
