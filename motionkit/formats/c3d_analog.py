@@ -17,6 +17,8 @@ Array = np.ndarray
 
 SAME_RATE = 1e-3
 """Relative difference below which ``ANALOG:RATE`` and the samples per frame agree."""
+WRAP = 65536.0
+"""What a 16-bit integer without sign has more than the one with sign of the same bits."""
 CALIBRATED = 4
 """Types of force plates from which on ``CAL_MATRIX`` counts."""
 
@@ -49,16 +51,15 @@ def read_analog(
         notes.append(_note(text))
     is_signed = not file.text("ANALOG", "FORMAT").upper().startswith("UNSIGNED")
     offset = _per_channel(file, "OFFSET", channels, 0.0, notes)
-    if not is_signed:
-        offset = np.where(offset < 0, offset + 65536.0, offset)
     general = file.number("ANALOG", "GEN_SCALE")
     scale = _per_channel(file, "SCALE", channels, 1.0, notes)
     scale = scale * (general if np.isfinite(general) else 1.0)
     if not (np.isfinite(scale).all() and np.isfinite(offset).all()):
         return None, [*notes, _note("ANALOG:SCALE or OFFSET is no number; channels are left out")]
     values = read_analog_counts(source, layout, channels, signed=is_signed)
-    values -= offset
-    values *= scale
+    offset = _without_sign(offset, values, is_signed, layout.is_float, notes)
+    with np.errstate(invalid="ignore"):  # channels may hold infinities, which nothing here uses
+        values = (values - offset) * scale
     labels = _channel_labels(file, channels)
     units = (*file.texts("ANALOG", "UNITS"), *[""] * channels)[:channels]
     return Analog(rate, labels, units, values), notes
@@ -118,6 +119,31 @@ def _per_channel(
     text = f"ANALOG:{name} has {len(found)} values for {channels} channels; others take {default:g}"
     notes.append(_note(text))
     return np.concatenate([found, np.full(channels - len(found), default)])
+
+
+def _without_sign(
+    offset: Float[Array, "A"],
+    values: Float[Array, "S A"],
+    is_signed: bool,
+    is_float: bool,
+    notes: list[Note],
+) -> Float[Array, "A"]:
+    """Offsets of counts without sign, which parameters hold as integers with one.
+
+    ``FORMAT`` says so; or floats do, which it does not speak of: a channel rests near its offset,
+    and counts about 32768 do not have one of -32768.
+    """
+    wraps = offset < 0
+    if is_signed:
+        if not (is_float and wraps.any()):
+            return offset
+        with np.errstate(invalid="ignore"):
+            rest = np.median(values, axis=0)
+            wraps &= np.abs(rest - offset - WRAP) < np.abs(rest - offset)
+        if wraps.any():
+            text = f"ANALOG:OFFSET of {wraps.sum()} channels is taken without sign, as values are"
+            notes.append(_note(text))
+    return np.where(wraps, offset + WRAP, offset)
 
 
 def _channel_labels(file: C3dFile, channels: int) -> tuple[str, ...]:

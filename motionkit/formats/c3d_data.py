@@ -96,6 +96,11 @@ def find_layout(source: Source, file: C3dFile) -> tuple[Layout, list[Note]]:
     if frames == 0:
         frames, counted = _count_by_bytes(source, header, layout, room)
         layout = replace(layout, num_frames=frames)
+    count = header.last - header.first + 1
+    is_wrapped = header.last == MAX_WORD or (frames - count) % (MAX_WORD + 1) == 0
+    if frames > room >= count > 0 and not is_wrapped:  # the header is sound, the parameters not
+        counted = _disagree(count, [f"the parameters count {frames}, more than the file holds"])
+        layout, frames = replace(layout, num_frames=count), count
     if frames > room:
         raise _too_short(source, file, layout, frames, room)
     notes += counted

@@ -36,6 +36,8 @@ _MAX_RECORDS = 20_000
 """Records read of one file: 127 groups with 157 parameters each."""
 _MAX_SEARCH = 200_000
 """Bytes that are searched, all in all, for a record after damage: more than 255 blocks hold."""
+_LONGEST_NAME = 40
+"""Letters of a name that is looked for after damage."""
 _MAX_SAID = 3
 """Damaged places that a note lists."""
 
@@ -292,9 +294,10 @@ def _read_record(data: bytes, at: int, stop: int, processor: Processor) -> _Reco
     Values that reach beyond the record are kept as far as strings are whole, and numbers not at
     all.
     """
-    length, group = _signed(data[at]), _signed(data[at + 1])
-    name = data[at + 2 : at + 2 + abs(length)]
-    link = at + 2 + abs(length)  # where the distance to the next record stands, from itself
+    length = min(data[at], 256 - data[at])  # negative: of a locked parameter
+    group = data[at + 1] - 256 if data[at + 1] > 127 else data[at + 1]
+    name = data[at + 2 : at + 2 + length]
+    link = at + 2 + length  # where the distance to the next record stands, from itself
     if length == 0 or group == 0 or link + 2 > stop or not _is_name(name):
         return None
     key = name.decode("latin-1").strip().upper()
@@ -305,7 +308,7 @@ def _read_record(data: bytes, at: int, stop: int, processor: Processor) -> _Reco
         return _Record(key, -group, following, None) if fits else None
     if link + 4 > stop:
         return None
-    kind, rank = _signed(data[link + 2]), data[link + 3]
+    kind, rank = data[link + 2] - 256 if data[link + 2] > 127 else data[link + 2], data[link + 3]
     first = link + 4 + rank
     if kind not in _TYPES or rank > _MAX_DIMENSIONS or first > stop:
         return None
@@ -337,11 +340,11 @@ def _read_record(data: bytes, at: int, stop: int, processor: Processor) -> _Reco
 def _find_record(data: bytes, at: int, stop: int, processor: Processor) -> int | None:
     """The next byte at which a whole parameter stands, whose parts fit each other exactly."""
     for place in range(at, stop - 4):
-        length = abs(_signed(data[place]))
-        link = place + 2 + length
-        if not 2 <= length <= 40 or _signed(data[place + 1]) <= 0 or link + 4 > stop:
+        length = min(data[place], 256 - data[place])  # negative: of a locked parameter
+        if not 2 <= length <= _LONGEST_NAME or not 0 < data[place + 1] < 128:
             continue
-        if not _is_name(data[place + 2 : link]):
+        link = place + 2 + length
+        if link + 4 > stop or not _is_name(data[place + 2 : link]):
             continue
         record = _read_record(data, place, stop, processor)
         if record is None or record.parameter is None or record.fault:
@@ -355,7 +358,3 @@ def _find_record(data: bytes, at: int, stop: int, processor: Processor) -> int |
 def _is_name(name: bytes) -> bool:
     """Whether bytes look like the name of a group or parameter."""
     return all(32 <= byte < 127 or byte >= 160 for byte in name) and not name.isspace()
-
-
-def _signed(byte: int) -> int:
-    return byte - 256 if byte > 127 else byte
