@@ -282,17 +282,16 @@ def _first(fields: Fields, names: tuple[str, ...]) -> MatValue | None:
 
 
 def _cube(value: MatValue | None, num_labels: int) -> Float[Array, "T M 3"] | None:
-    """Positions of any order of axes that the number of labels tells apart."""
+    """Positions (T, M, 3), or of another order of axes if the labels leave but one."""
     if not isinstance(value, np.ndarray) or value.ndim != 3 or 0 in value.shape:
         return None
     array = value.astype(np.float64)
-    for order in ((0, 1, 2), (2, 0, 1), (2, 1, 0), (0, 2, 1)):
-        turned = np.transpose(array, order)
-        if turned.shape[2] == 3 and num_labels in (0, turned.shape[1]):
-            return turned
-        if num_labels == 0:
-            return None
-    return None
+    if array.shape[2] == 3 and num_labels in (0, array.shape[1]):
+        return array
+    turned = [np.transpose(array, order)
+              for order in ((1, 0, 2), (0, 2, 1), (2, 0, 1), (1, 2, 0), (2, 1, 0))]  # fmt: skip
+    fitting = [each for each in turned if each.shape[1:] == (num_labels, 3)]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _one(value: MatValue | None) -> Fields | None:
