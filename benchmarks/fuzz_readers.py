@@ -316,6 +316,7 @@ def summarize(reader: str, results: list[Result], wall: float) -> dict[str, Any]
                                           "noise")},
         "max_seconds": round(max(one.seconds for one in results), 3),
         "max_memory_mb": round(max(one.memory for one in results) / 1e6, 1),
+        "slowest": max(results, key=lambda one: one.seconds).index,
         "wall_seconds": round(wall, 1),
         "failures": [{"what": what, "times": len(ones), "first": ones[0].index,
                       "detail": ones[0].detail} for what, ones in kinds.items()],
@@ -359,7 +360,7 @@ def main() -> int:
         results = run_guarded(kinds[name], args.per_reader, args.seed, args.workers)
         row = summarize(name, results, time.monotonic() - start)
         done.append(row)
-        cells = [str(value) for key, value in row.items() if key not in ("failures",
+        cells = [str(value) for key, value in row.items() if key not in ("failures", "slowest",
                  "wall_seconds")]  # fmt: skip
         print("| " + " | ".join(cells) + " |", flush=True)
         for failure in row["failures"]:
