@@ -157,3 +157,10 @@ def test_force_plates_turn_with_the_points():
     clip = place(rotation.rotate(back, pos) * 1000, unit="mm", plates_raw=[plate])
     np.testing.assert_allclose(clip.plates[0].corners_w, corners, atol=1e-12)
     np.testing.assert_allclose(clip.plates[0].origin, [0, 0, -0.04], atol=1e-12)
+
+
+def test_labels_outweigh_a_wall_at_zero():
+    pos = walk(np.random.default_rng(7))[:, 8:] + [0.3, 0.15, 0.0]  # no legs, beside y = 0
+    clip = place(pos, LABELS[8:])
+    assert clip.provenance.up == "z"
+    np.testing.assert_allclose(clip.pos_w, pos, atol=1e-12)
