@@ -108,8 +108,9 @@ def test_two_bodies_with_each_others_names_are_found():
 
 def test_another_robots_bodies_are_refused():
     motion, _ = motion_on(np.random.default_rng(3), SOMA)
-    turned = replace(motion, body_quat_w=rotation.unroll(
-        rotation.multiply(rotation.from_axis_angle("X", np.array(0.3)), motion.body_quat_w)))  # fmt: skip
+    tilt = rotation.from_axis_angle("X", np.array(0.3))
+    quat = rotation.unroll(rotation.multiply(tilt, motion.body_quat_w))
+    turned = replace(motion, body_quat_w=quat)
     with pytest.raises(
         InputError, match="stored bodies are not where anatomic_soma has them"
     ) as caught:

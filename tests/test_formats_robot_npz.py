@@ -254,13 +254,13 @@ def test_damaged_files_load_or_are_refused_in_one_line():
     refused = 0
     for seed in range(300):
         data = damage(np.random.default_rng(seed), base[seed % len(base)])
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             motion = read(Source(Path("clip.npz"), data), NONE)
             assert motion.num_frames == 8 and np.isfinite(motion.joint_pos).all()
         except InputError as error:
             assert str(error).startswith("clip.npz") and str(error).isprintable()
             refused += 1
-        assert time.perf_counter() - start < 1.0
+        assert time.process_time() - start < 1.0
     assert refused > 100
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
