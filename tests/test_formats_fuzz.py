@@ -162,3 +162,12 @@ def _edited(reader: str, old: bytes, new: bytes) -> Source:
 def test_what_the_fuzzer_found_is_refused(reader: str, old: bytes, new: bytes, message: str):
     with pytest.raises(InputError, match=message):
         KINDS[reader].read(_edited(reader, old, new), ReadOptions())
+
+
+def test_a_bomb_that_claims_to_be_packed_loosely_is_refused() -> None:
+    """The directory says 2 GB packed, in a file of 100 kB: found by the fuzzer."""
+    data = bytearray(fuzz_mutations._plant_bomb(np.random.default_rng(0), fuzz_seeds._npz_of_one()))
+    at = data.rindex(b"PK\x01\x02")
+    data[at + 20 : at + 24] = (2139095040).to_bytes(4, "little")
+    with pytest.raises(InputError, match="poses: unpacks to 8"):
+        KINDS["amass"].read(Source(Path("bomb.npz"), bytes(data)), ReadOptions())

@@ -83,7 +83,8 @@ class Npz:
         return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
     def _require_sane(self, key: str, info: zipfile.ZipInfo) -> None:
-        ratio = info.file_size / max(info.compress_size, 1)
+        # A directory may claim more packed bytes than there are in the whole file.
+        ratio = info.file_size / max(min(info.compress_size, len(self.source.data)), 1)
         if info.file_size > MAX_ARRAY or (info.file_size > BOMB_SIZE and ratio > BOMB_RATIO):
             raise self.source.error(
                 f"unpacks to {info.file_size:,} bytes from {info.compress_size:,}; not opened",
