@@ -19,6 +19,7 @@ from motionkit.human.markers.config import MarkerConfig
 from motionkit.human.markers.hips_prior import HipPrior
 from motionkit.human.markers.objective import Markers, Pose, Terms, Weights
 from motionkit.human.markers.person import as_human
+from motionkit.human.markers.quality import check_hips, residual_notes
 from motionkit.human.markers.result import MarkerFit
 from motionkit.human.markers.sets import Recognition, SetMarker, recognise
 from motionkit.human.markers.shape import ShapeFit, Subject, fit_shape, joint_sigma
@@ -46,8 +47,6 @@ JOINT_SIGMA = 0.004
 """Standard deviation of the place of a point that is a joint's centre by the reader's word [m]."""
 PEOPLE = 3.0
 """Number of independent poses that the frames of one clip are worth."""
-POOR = 0.03
-"""Mean residual of a marker from which it is named [m]."""
 
 
 def fit_markers(
@@ -88,8 +87,12 @@ def fit_markers(
     solved, more = _solve(problem, config, clip.fps, where)
     kept_clip = slice_frames(clip, kept.start, kept.stop)
     shown = gaps.find_shown(solved.markers)
+    checks, hip_notes = check_hips(solved.terms, solved.subject, problem.hips)
+    more += [*residual_notes(problem.labels, solved.terms), *hip_notes]
+    if not solved.converged:
+        more.append(Note("MK175", "the fit of the markers was stopped before it converged"))
     human = as_human(kept_clip, solved.subject, solved.pose, shown.parts,
-                     notes=[*notes, *more, *_fit_notes(problem.labels, solved)])  # fmt: skip
+                     notes=[*notes, *more])  # fmt: skip
     pos = np.where(solved.markers.seen[..., None], solved.markers.pos, np.nan)
     return MarkerFit(
         human=human,
@@ -101,7 +104,8 @@ def fit_markers(
         pos_w=pos,
         model_pos_w=solved.terms.model,
         weight=solved.terms.robust,
-        joint_sigma=joint_sigma(solved.shape_fit, problem.hips),
+        joint_sigma=np.where(shown.parts, joint_sigma(solved.shape_fit, problem.hips), np.nan),
+        hips=checks,
         first_frame=kept.start,
         filled=gaps.filled_share(shown),
     )
@@ -325,19 +329,3 @@ def _swap_notes(labels: Sequence[str], found: Sequence[tuple[int, int, int, int]
         Note("MK172", f"{labels[k]} and {labels[m]} change places in {n} frames; put right", n)
         for (k, m), n in frames.items()
     ]
-
-
-def _fit_notes(labels: Sequence[str], solved: _Solved) -> list[Note]:
-    notes = []
-    error = np.where(solved.markers.seen, np.linalg.norm(solved.terms.error, axis=-1), np.nan)
-    seen = solved.markers.seen.any(axis=0)
-    mean = np.full(len(labels), np.nan)
-    mean[seen] = np.nanmean(error[:, seen], axis=0)
-    poor = [k for k in np.argsort(-np.nan_to_num(mean)) if mean[k] > POOR]
-    if poor:
-        said = ", ".join(f"{labels[k]} {1e3 * mean[k]:.0f} mm" for k in poor[:6])
-        text = f"markers far from their places on average: {said}"
-        notes.append(Note("MK174", text, float(mean[poor[0]]), "m"))
-    if not solved.converged:
-        notes.append(Note("MK175", "the fit of the markers was stopped before it converged"))
-    return notes

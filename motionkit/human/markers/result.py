@@ -11,6 +11,24 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
+class HipCheck:
+    """A hip joint, found in up to three ways; in the frame of the pelvis joint, T-pose axes [m]."""
+
+    side: str
+    """``left`` or ``right``."""
+    fitted: Float[Array, "3"]
+    """Where the fit has it."""
+    regression: Float[Array, "3"] | None
+    """Where Harrington et al. 2007 expect it; absent without the markers of the pelvis."""
+    functional: Float[Array, "3"] | None
+    """Middle of the spheres on which the thigh's markers move; absent where too few were seen."""
+    functional_sigma: float | None
+    """Its standard deviation along its worst axis [m]."""
+    is_functional_trusted: bool
+    """Whether the motion is wide enough to tell."""
+
+
+@dataclass(frozen=True, slots=True)
 class MarkerFit:
     """A person fitted to markers, and how well."""
 
@@ -33,11 +51,15 @@ class MarkerFit:
     weight: Float[Array, "T K"]
     """What the robust loss left of each marker's weight, 0 to 1; 0 where it was not seen."""
     joint_sigma: Float[Array, "22"]
-    """Standard deviation of each joint's position over the clip, root mean square [m]."""
+    """Standard deviation of each joint's position over the clip, root mean square over frames and
+    axes [m]; NaN for joints that no marker shows."""
     first_frame: int
     """Frame of the source that is the first of the result."""
     filled: Float[Array, "22"]
-    """Share of frames in which no marker showed a joint's part, so the model bridged it."""
+    """Share of frames in which no marker showed a joint's part, so the model bridged it; 1 for
+    parts that no marker shows."""
+    hips: tuple[HipCheck, ...]
+    """The hips, held against what else is known of them."""
 
     @property
     def residual(self) -> Float[Array, "T K"]:

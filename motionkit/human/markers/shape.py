@@ -19,9 +19,9 @@ from motionkit.human.markers.objective import NUM, Markers, Pose, Terms, Weights
 
 Array = np.ndarray
 
-MAX_ITERATIONS = 60
+MAX_ITERATIONS = 100
 """Steps after which the fit of the shape ends as it is."""
-TOLERANCE = 1e-5
+TOLERANCE = 1e-4
 """Relative decrease of the cost below which it ends."""
 _RIDGE = 1e-9  # relative damping that keeps unseen places positive definite
 

@@ -17,6 +17,19 @@ Array = np.ndarray
 STATURES = (0.9, 2.3)
 """Range of a first guess [m]."""
 _HOLD = 1e-3  # [m²], how firmly a part keeps the rotation of the part above: markers 3 cm apart
+_HINGE = 2.5e-3  # [m²], how firmly a bent knee or elbow turns the part above: an arm of 5 cm
+_HINGES = {  # part: its hinge, the joint after that, and where upper × lower points when it is bent
+    body.INDEX[f"{side}_{upper}"]: (
+        body.INDEX[f"{side}_{middle}"],
+        body.INDEX[f"{side}_{end}"],
+        axis,
+    )
+    for side, sign in (("left", -1.0), ("right", 1.0))
+    for upper, middle, end, axis in (
+        ("hip", "knee", "ankle", (0.0, 1.0, 0.0)),
+        ("shoulder", "elbow", "wrist", (0.0, 0.0, sign)),
+    )
+}
 _TRUNK = ("pelvis", "spine1", "spine2", "spine3", "left_collar", "right_collar")
 _PASSES = 3
 _FAR = 0.10  # [m] from its place, beyond which a marker loses weight in the next pass
@@ -86,11 +99,26 @@ def _chain_pose(
         B = _HOLD * guess
         for k in np.flatnonzero(markers.part == i):
             B = B + weight[:, k, None, None] * (markers.pos[:, k] - x[:, i])[:, :, None] * place[k]
+        if i in _HINGES:
+            B = B + _hinge(i, x[:, i], near, shown)
         for j in [j for j in range(22) if body.PARENTS[j] == i]:
             B = B + shown[:, j, None, None] * (near[:, j] - x[:, i])[:, :, None] * offsets[j]
         R[:, i] = _nearest_rotation(B)
         local[:, i] = np.swapaxes(R[:, p], -1, -2) @ R[:, i]
     return Pose(root, local)
+
+
+def _hinge(
+    part: int, origin: Float[Array, "T 3"], near: Float[Array, "T 22 3"],
+    shown: Float[Array, "T 22"],
+) -> Float[Array, "T 3 3"]:  # fmt: skip
+    """What the plane of a bent knee or elbow says of the roll of the thigh or upper arm."""
+    middle, end, axis = _HINGES[part]
+    upper, lower = near[:, middle] - origin, near[:, end] - near[:, middle]
+    length = np.linalg.norm(upper, axis=1) * np.linalg.norm(lower, axis=1)
+    seen = shown[:, middle] * shown[:, end]
+    normal = np.cross(upper, lower) * (seen / np.maximum(length, 1e-9))[:, None]
+    return _HINGE * normal[:, :, None] * np.array(axis)
 
 
 def mirror_gain(
