@@ -39,6 +39,8 @@ LEAST_SIGMA = 0.002
 LEAST_SCALE = 0.02
 """Least distance at which the loss turns [m]: nearer than that a body that is a little wrong in
 shape or pose must still be pulled."""
+FEW = 0.05
+"""Share of frames up to which an exchange cannot have spoilt the shape."""
 ROUNDS = 4
 """How often exchanged markers are looked for."""
 MIRRORED = 0.6
@@ -249,19 +251,23 @@ def _solve(
             break
         exchanged += found
         markers = swaps.exchange(markers, found)
-        solved, found = _attempt(problem, markers, solved.subject, config, fps)
+        few = sum(stop - start for _, _, start, stop in found) <= FEW * len(markers.pos)
+        known = solved.shape_fit if few else None
+        solved, found = _attempt(problem, markers, solved.subject, config, fps, known)
     return solved, _swap_notes(problem.labels, exchanged)
 
 
 def _attempt(
-    problem: _Problem, markers: Markers, subject: Subject, config: MarkerConfig, fps: float
-) -> tuple[_Solved, list[tuple[int, int, int, int]]]:
+    problem: _Problem, markers: Markers, subject: Subject, config: MarkerConfig, fps: float,
+    known: ShapeFit | None = None,
+) -> tuple[_Solved, list[tuple[int, int, int, int]]]:  # fmt: skip
     """Shape, then poses; and which markers turn out to have changed places.
 
     Exchanges are looked for first where the body has been placed part by part, which is cheap and
-    finds nearly all; then the poses are not fitted.
+    finds nearly all; then the poses are not fitted. A shape that is known is not fitted again.
     """
-    fit, weights = _fit_key_frames(problem, markers, subject, config.robust_scale)
+    fit = known or _fit_key_frames(problem, markers, subject, config.robust_scale)
+    weights = replace(fit.terms.weights, posture=1.0)
     subject = fit.subject
     pose, converged = first_pose(markers, subject.offsets, subject.place), False
     found = swaps.find_swaps(markers, _model(pose, subject, markers), fps, swaps.COARSE)
@@ -280,8 +286,8 @@ def _model(pose: Pose, subject: Subject, markers: Markers) -> Float[Array, "T K 
 
 def _fit_key_frames(
     problem: _Problem, markers: Markers, subject: Subject, scale: float
-) -> tuple[ShapeFit, Weights]:
-    """Shape and places from a coarse to a fine loss, and how markers are to be weighed.
+) -> ShapeFit:
+    """Shape and places, from a coarse to a fine loss.
 
     The loss always turns at :data:`ROBUST` standard deviations, so that no outlier outweighs what
     is known of people.
@@ -298,13 +304,12 @@ def _fit_key_frames(
                     is_shape_free=False, max_iterations=15)  # fmt: skip
     for factor in (5.0, 2.0, 1.0):
         weights = _weights(factor * scale, share)
-        fit = fit_shape(few, weights, fit.pose, fit.subject, problem.hips)
+        fit = fit_shape(few, weights, fit.pose, fit.subject, problem.hips, tolerance=1e-3)
     error = np.linalg.norm(fit.terms.error, axis=-1)[few.seen]
     # The median of a three-dimensional normal's length is 1.538 standard deviations.
     sigma = float(np.clip(np.median(error) / 1.538, LEAST_SIGMA, scale / ROBUST))
     weights = Weights(sigma, max(ROBUST * sigma, min(LEAST_SCALE, scale)), share)
-    fit = fit_shape(few, weights, fit.pose, fit.subject, problem.hips)
-    return fit, replace(weights, posture=1.0)
+    return fit_shape(few, weights, fit.pose, fit.subject, problem.hips)
 
 
 def _weights(scale: float, share: float) -> Weights:

@@ -119,6 +119,7 @@ class ShapeFit:
 def fit_shape(
     markers: Markers, weights: Weights, pose: Pose, subject: Subject, hips: HipPrior | None,
     *, is_shape_free: bool = True, max_iterations: int = MAX_ITERATIONS,
+    tolerance: float = TOLERANCE,
 ) -> ShapeFit:  # fmt: skip
     """Levenberg-Marquardt over poses and shape.
 
@@ -130,6 +131,7 @@ def fit_shape(
         hips: expected place of the hip joints, if the marker set tells.
         is_shape_free: false to fit poses only.
         max_iterations: steps tried at most.
+        tolerance: relative decrease of the cost below which it ends.
     """
     damping = 1e-3
     terms = Terms(markers, weights, pose, subject.offsets, subject.place)
@@ -153,7 +155,7 @@ def fit_shape(
         pose, subject, terms, cost, step = moved, other, trial, new, None
         accepted += 1
         damping = max(damping / 6.0, 1e-9)
-        if gain < TOLERANCE:
+        if gain < tolerance:
             converged = True
             break
     return ShapeFit(subject, pose, terms, accepted, converged)
