@@ -59,8 +59,6 @@ SPREAD: dict[str, tuple[float, float, float]] = {
 }
 """Standard deviations about X, Y, Z of the parent's T-pose axes [rad]. Ranges of everyday motion,
 by construction; they matter only where markers are silent."""
-FREE = 6.5 * _DEG
-"""Standard deviation above which a joint moves freely [rad]."""
 ARM_HANG = 80 * _DEG
 """Upper arms of the mean pose below the horizontal [rad]."""
 ELBOW_BEND = 15 * _DEG

@@ -267,7 +267,7 @@ def _attempt(
     finds nearly all; then the poses are not fitted. A shape that is known is not fitted again.
     """
     fit = known or _fit_key_frames(problem, markers, subject, config.robust_scale)
-    weights = replace(fit.terms.weights, posture=1.0)
+    weights = replace(fit.terms.weights, share=1.0)
     subject = fit.subject
     pose, converged = first_pose(markers, subject.offsets, subject.place), False
     found = swaps.find_swaps(markers, _model(pose, subject, markers), fps, swaps.COARSE)

@@ -74,10 +74,10 @@ class Weights:
     """Standard deviation of a marker about its place [m]."""
     scale: float
     """Scale ``c`` of the robust loss [m]."""
-    posture: float = 1.0
-    """Weight of the mean pose where a joint moves freely. Frames of a clip share habits, so when a
-    shape is fitted to many they must not count as that many people: a foot that is pointed for half
-    a stride would turn the places of its markers."""
+    share: float = 1.0
+    """What a frame counts for, markers and joints together, where a shape is fitted to many. Frames
+    of a clip are not independent: skin slides the same way in every stride and a person's habits
+    stay, so many of them must not outweigh what is known of people."""
 
 
 class Terms:
@@ -95,10 +95,9 @@ class Terms:
         square, c2 = np.sum(self.error**2, axis=-1), weights.scale**2
         self.robust = np.where(markers.seen, (c2 / (c2 + square)) ** 2, 0.0)
         self.marker_cost = 0.5 * np.sum(c2 * square / (c2 + square), axis=1) / weights.sigma**2
-        spread = body.spread()
-        self._spread = np.where(spread > body.FREE, spread / np.sqrt(weights.posture), spread)
+        self._spread = body.spread()
         self._prior()
-        self.cost = self.marker_cost + self.prior_cost
+        self.cost = weights.share * (self.marker_cost + self.prior_cost)
 
     def _prior(self) -> None:
         local = self.pose.local
@@ -160,7 +159,7 @@ class Terms:
             at = slice(3 + 3 * i, 6 + 3 * i)
             H[:, at, at] += direction[:, :, None] * direction[:, None, :] / sigma**2
             g[:, at] += direction * value[:, None] / sigma**2
-        return H, g
+        return self.weights.share * H, self.weights.share * g
 
 
 def shape_jacobian(terms: Terms, shape: body.Shape) -> Float[Array, "T K 3 G"]:

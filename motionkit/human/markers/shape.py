@@ -172,7 +172,9 @@ class _System:
         _, self.c, self.C = subject.prior(hips)
         self._is_shape_free = is_shape_free
         if is_shape_free:
-            root = np.sqrt(terms.robust)[..., None, None] / terms.weights.sigma
+            root = (
+                np.sqrt(terms.weights.share * terms.robust)[..., None, None] / terms.weights.sigma
+            )
             frames = len(self.A)
             S = shape_jacobian(terms, subject.shape)
             S = (S * root).reshape(frames, -1, S.shape[-1])
