@@ -30,7 +30,7 @@ class MarkerConfig:
     robust_scale: float = field(
         default=0.03,
         metadata={"help": "distance of a marker from its place beyond which it counts less and "
-                  "less, at most; three standard deviations of what is found, if that is less",
+                  "less",
                   "unit": "m", "source": ""},
     )  # fmt: skip
     """Scale of the robust loss [m]."""

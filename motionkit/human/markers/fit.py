@@ -33,12 +33,9 @@ KEY_FRAMES = 60
 STATIC_FRAMES = 10
 """Frames of a static trial that go with them."""
 ROBUST = 3.0
-"""Standard deviations at which the loss turns."""
+"""Standard deviations at which the loss turns, at least."""
 LEAST_SIGMA = 0.002
 """Least standard deviation of a marker about its place [m], whatever the residuals say."""
-LEAST_SCALE = 0.02
-"""Least distance at which the loss turns [m]: nearer than that a body that is a little wrong in
-shape or pose must still be pulled."""
 FEW = 0.05
 """Share of frames up to which an exchange cannot have spoilt the shape."""
 ROUNDS = 4
@@ -132,7 +129,7 @@ class _Problem:
     hips: HipPrior | None
     """Where hip joints are expected."""
     are_joints: bool
-    """Whether all points are joint centres."""
+    """Whether most points are joint centres, so that they show proportions."""
 
     @classmethod
     def make(
@@ -161,7 +158,7 @@ class _Problem:
             np.array([marker.place for marker in known], dtype=float),
             np.array([marker.sigma for marker in known], dtype=float),
             np.array([body.INDEX.get(marker.near or marker.segment, -1) for marker in known]),
-            _hip_prior(known), all(marker.is_joint for marker in known),
+            _hip_prior(known), bool(np.mean([marker.is_joint for marker in known]) > 0.5),
         )  # fmt: skip
 
 
@@ -306,10 +303,10 @@ def _fit_key_frames(
         weights = _weights(factor * scale, share)
         fit = fit_shape(few, weights, fit.pose, fit.subject, problem.hips, tolerance=1e-3)
     error = np.linalg.norm(fit.terms.error, axis=-1)[few.seen]
-    # The median of a three-dimensional normal's length is 1.538 standard deviations.
-    sigma = float(np.clip(np.median(error) / 1.538, LEAST_SIGMA, scale / ROBUST))
-    weights = Weights(sigma, max(ROBUST * sigma, min(LEAST_SCALE, scale)), share)
-    return fit_shape(few, weights, fit.pose, fit.subject, problem.hips)
+    # Four of five lengths of a three-dimensional normal are below 2.154 standard deviations. Limbs
+    # that reach all their markers have no residual, so that a median would tell of them alone.
+    sigma = float(np.clip(np.quantile(error, 0.8) / 2.154, LEAST_SIGMA, scale / ROBUST))
+    return fit_shape(few, Weights(sigma, scale, share), fit.pose, fit.subject, problem.hips)
 
 
 def _weights(scale: float, share: float) -> Weights:
