@@ -186,3 +186,16 @@ def test_angular_velocity_of_one_frame_is_refused():
 def test_zero_vectors_give_nan_not_a_rotation():
     with np.errstate(invalid="ignore"):
         assert np.all(np.isnan(rotation.normalize(np.zeros((1, 4)))))
+
+
+@pytest.mark.parametrize("order", ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"))
+def test_to_euler_gives_the_rotation_back_at_every_pose(order):
+    rng = np.random.default_rng(5)
+    angles = rng.uniform(-np.pi, np.pi, size=(2000, 3))
+    near = 10.0 ** rng.uniform(-16, -1, size=2000)
+    angles[:, 1] = rng.choice([-1, 1], size=2000) * (np.pi / 2 - near)
+    locked = rotation.from_euler(order, angles)
+    for quat in (random_quats(rng, 2000), locked):
+        found = rotation.to_euler(order, quat)
+        assert np.abs(found[:, 1]).max() <= np.pi / 2
+        assert rotation.angle_between(quat, rotation.from_euler(order, found)).max() < 2e-12

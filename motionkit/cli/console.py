@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "retarget": "motionkit.cli.retarget",
     "align": "motionkit.cli.align",
     "inspect": "motionkit.cli.inspect",
+    "convert": "motionkit.cli.convert",
     "audit": "motionkit.cli.audit",
     "cache": "motionkit.cli.cache",
     "robots": "motionkit.cli.robots",

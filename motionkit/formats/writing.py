@@ -15,7 +15,7 @@ Writable = SkeletonClip | SmplClip | HumanClip | MarkerClip | RobotMotion
 _POINTS = (SkeletonClip, HumanClip, MarkerClip, RobotMotion)
 _KINDS: tuple[tuple[type, str], ...] = (
     (SkeletonClip, "a skeleton"), (SmplClip, "SMPL parameters"), (HumanClip, "a person"),
-    (MarkerClip, "points"), (RobotMotion, "a robot's motion"),
+    (MarkerClip, "markers"), (RobotMotion, "a robot's motion"),
 )  # fmt: skip
 
 
@@ -86,4 +86,6 @@ def needs_of(name: str) -> str:
 
 def say_kind(clip: Writable) -> str:
     """What a clip is, for people."""
+    if isinstance(clip, MarkerClip) and clip.kind == "joint":
+        return "joint centres"
     return next(text for kind, text in _KINDS if isinstance(clip, kind))
