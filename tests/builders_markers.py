@@ -63,6 +63,7 @@ def marked(
         joint_sigma=np.linspace(0.001, 0.008, 22),
         first_frame=0,
         filled=np.zeros(22),
+        hips=(),
     )
 
 

@@ -342,7 +342,8 @@ def test_a_robots_motion_is_refused_in_one_line(
     )  # fmt: skip
     monkeypatch.setattr(motionkit.formats, "read_clip", lambda *_: robot)
     more = ["--robot", "anatomic_soma"] if verb == "retarget" else ["--no-picture"]
-    assert main([verb, str(path), "--out", str(tmp_path / "out"), *more]) == 1
+    assert main([verb, str(path), "--out", str(tmp_path / "out"), *more]) == 2
+    assert not (tmp_path / "out").exists()
     err = capsys.readouterr().err
     assert f"{path}: is a robot's motion, no person's\n" in err
     assert "motionkit convert" in err

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from motionkit.cli.console import CLEAN, FINDINGS, counted, say, show_json
+from motionkit.cli.console import counted, say, show_json
 from motionkit.cli.options import OneCoreCommand
 from motionkit.cli.stages import HUMAN, MARKERS, READ
 
@@ -90,9 +90,10 @@ def command(
     Markers, joint centres, skeletons and parameters of body models are read; folders are searched.
     Of each clip DIR has NAME.npz (or .bvh), NAME.report.json, which says how well it fits, and
     NAME.png. A clip that is done already is not done again; a file that is bad does not stop the
-    others. Exit 1 if a clip failed or has findings of severity error.
+    others. Exit 1 if a clip failed or has findings of severity error; exit 2 if
+    no clip could be used at all.
     """
-    from motionkit.cli import alignment, plan, pool
+    from motionkit.cli import alignment, batch, plan, pool
 
     found, skipped = plan.plan(files)
     items = plan.longest_first(plan.select_shard(found, shard))
@@ -106,7 +107,7 @@ def command(
     ended, todo = _run(items, settings, workers, dry_run=dry_run, verbose=verbose)
     if as_json:
         _show(ended, todo if dry_run else [], out)
-    return CLEAN if all(end.is_clean for end in ended) else FINDINGS
+    return batch.exit_code(ended)
 
 
 def _can_draw(wanted: bool | None) -> bool:
@@ -145,6 +146,10 @@ def _run(
     batch.remove_leftovers(settings.out)
     ended = progress.work(alignment.align_clip, list(known.values()), todo, workers,
                           more=marker_lines if verbose else None)  # fmt: skip
+    if batch.could_not_run(ended):
+        batch.forget(settings.out, ended)
+        say(f"{progress.closing(ended)}: nothing written")
+        return ended, todo
     audit = batch.collect(settings.out, settings=settings.search.stages)
     say(f"{progress.closing(ended)} -> {settings.out}{os.sep}   findings: {audit}")
     return ended, todo

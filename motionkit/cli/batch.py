@@ -16,6 +16,8 @@ How a clip can end:
 - ``rejected``: the solver's outcome was not accepted, and it is not in the cache. The same
   settings would reject it again, so it is not solved again without ``--overwrite``;
 - ``failed``: it could not be read, or something broke. It is not in the cache, and is tried again.
+
+A run in which every clip was refused could not run: it exits with 2 and leaves no records.
 """
 
 import contextlib
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from motionkit.cli import pool
+from motionkit.cli.console import CLEAN, COULD_NOT_RUN, FINDINGS
 from motionkit.errors import MotionkitError
 
 AUDIT_FILE = "audit.jsonl"
@@ -58,6 +61,8 @@ class Ended:
     """Findings of severity ``warning``, a line each."""
     figures: dict[str, Any] = field(default_factory=dict)
     """JSON-able: frames, seconds, errors per part, peaks."""
+    is_refused: bool = False
+    """Of a clip that failed: its file or a setting cannot be used, nothing broke."""
 
     @property
     def is_clean(self) -> bool:
@@ -174,7 +179,7 @@ def attempt(function: Callable[[J], Attempt], job: J) -> Ended:
             done.store()
         return done.ended
     except MotionkitError as error:
-        return _fail(job, str(error), error.help)
+        return _fail(job, str(error), error.help, is_refused=True)
     except Exception as error:
         trace = {"schema": _RECORD_SCHEMA, "kind": "traceback", "clip": job.name,
                  "lines": traceback.format_exception(error)}  # fmt: skip
@@ -184,11 +189,14 @@ def attempt(function: Callable[[J], Attempt], job: J) -> Ended:
         )
 
 
-def _fail(job: Job, message: str, help: str, *lines: dict[str, Any]) -> Ended:
+def _fail(
+    job: Job, message: str, help: str, *lines: dict[str, Any], is_refused: bool = False
+) -> Ended:
     from motionkit.audit import make_finding
 
     message = " ".join(message.split())
-    ended = Ended(job.name, job.fingerprint, "failed", message, help, errors=(message,))
+    ended = Ended(job.name, job.fingerprint, "failed", message, help, errors=(message,),
+                  is_refused=is_refused)  # fmt: skip
     finding = make_finding(job.name, "MK100", message, **({"help": help} if help else {}))
     with contextlib.suppress(MotionkitError):  # a full disk, of which the batch will speak
         _write_record(job.out, ended, [finding.as_line(), *lines])
@@ -232,6 +240,27 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def could_not_run(ended: Sequence[Ended]) -> bool:
+    """Whether every clip of a run was refused, so that there is nothing to keep of it."""
+    return bool(ended) and all(end.is_refused for end in ended)
+
+
+def forget(out: Path, ended: Iterable[Ended]) -> None:
+    """Delete the records of clips, and the folders that nothing is left in."""
+    for end in ended:
+        record_path(out, end.clip).unlink(missing_ok=True)
+    for folder in (out / _CLIPS_FOLDER, out):
+        with contextlib.suppress(OSError):  # not empty, or not there
+            folder.rmdir()
+
+
+def exit_code(ended: Sequence[Ended]) -> int:
+    """Of a command that worked on these clips."""
+    if could_not_run(ended):
+        return COULD_NOT_RUN
+    return CLEAN if all(end.is_clean for end in ended) else FINDINGS
 
 
 def remove_leftovers(out: Path) -> None:

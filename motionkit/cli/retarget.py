@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from motionkit.cli.console import CLEAN, FINDINGS, counted, say, show_json
+from motionkit.cli.console import counted, say, show_json
 from motionkit.cli.options import OneCoreCommand
 from motionkit.cli.stages import STAGES
 
@@ -76,9 +76,9 @@ def command(
     Folders are searched. A clip that is done already is not done again; a file that is bad does
     not stop the others. A clip whose solve is not accepted is not written to the cache.
     DIR/audit.jsonl holds the findings of all clips. Exit 1 if a clip failed, was rejected or has
-    findings of severity error.
+    findings of severity error; exit 2 if no clip could be used at all.
     """
-    from motionkit.cli import pipeline, plan, pool
+    from motionkit.cli import batch, pipeline, plan, pool
 
     found, skipped = plan.plan(files)
     items = plan.longest_first(plan.select_shard(found, shard))
@@ -90,7 +90,7 @@ def command(
     ended, todo = run(items, settings, workers or pool.num_cores(), dry_run=dry_run)
     if as_json:
         _show(ended, todo if dry_run else [], out)
-    return CLEAN if all(end.is_clean for end in ended) else FINDINGS
+    return batch.exit_code(ended)
 
 
 def run(
@@ -139,6 +139,10 @@ def _close(ended: Sequence["Ended"], settings: "Settings", **facts: Any) -> None
     from motionkit.cli import batch, pipeline, progress
 
     out = settings.out
+    if batch.could_not_run(ended):
+        batch.forget(out, ended)
+        say(f"{progress.closing(ended)}: nothing written")
+        return
     audit = batch.collect(out, **pipeline.run_facts(settings), **facts)
     say(f"{progress.closing(ended)} -> {out}{os.sep}   findings: {audit}")
 
