@@ -325,7 +325,20 @@ def marker_figures(fit: "MarkerFit") -> dict[str, Any]:
              "bridged": round(float(fit.filled[j]), 4)}
             for j in range(_BODY)
         ],
+        "hips": [
+            {"side": hip.side, "fitted": _place(hip.fitted), "regression": _place(hip.regression),
+             "functional": _place(hip.functional),
+             "functional_uncertainty_mm": None if hip.functional_sigma is None
+             else _number(_MM * hip.functional_sigma),
+             "functional_is_trusted": hip.is_functional_trusted}
+            for hip in fit.hips
+        ],
     }  # fmt: skip
+
+
+def _place(point: np.ndarray | None) -> list[float] | None:
+    """A point [m] to a micrometre; null where there is none."""
+    return None if point is None else [round(float(v), 6) for v in point]
 
 
 def _spread(values: np.ndarray) -> dict[str, float | None]:
