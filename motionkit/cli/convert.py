@@ -231,22 +231,23 @@ def _on_robot(motion: "RobotMotion", robot: "Robot") -> "tuple[RobotMotion, list
     """A motion with its joints in the robot's order and its bodies by the robot's kinematics.
 
     Raises:
-        InputError: the joints are not the robot's.
+        InputError: the joints are not the robot's, or their order is not settled.
     """
-    import numpy as np
-
     from motionkit import rotation
+    from motionkit.binding import bind
 
-    order, said = _joint_order(motion, robot)
-    joint_pos = motion.joint_pos[:, order]
-    qpos = np.concatenate([motion.root_pos_w, motion.root_quat, joint_pos], axis=1)
-    pos, quat = robot.forward(qpos)
+    clip, notes = bind(motion, robot)
+    pos, quat = robot.forward(clip.qpos)
+    said = []
     if motion.body_pos_w is not None or motion.body_quat_w is not None:
         said.append(f"stored bodies give way to those of {robot.name}, by its kinematics")
+    if motion.joint_vel is not None:
+        said.append("stored velocities give way to differences of poses")
+    provenance = motion.provenance
     return replace(
         motion,
-        joint_pos=joint_pos,
-        joint_vel=None if motion.joint_vel is None else motion.joint_vel[:, order],
+        joint_pos=clip.qpos[:, 7:],
+        joint_vel=None,
         joint_names=robot.joint_names,
         robot=robot.name,
         body_names=robot.body_names,
@@ -254,27 +255,6 @@ def _on_robot(motion: "RobotMotion", robot: "Robot") -> "tuple[RobotMotion, list
         body_quat_w=rotation.unroll(quat),
         body_lin_vel_w=None,
         body_ang_vel_w=None,
+        contact=clip.contact,
+        provenance=replace(provenance, notes=(*provenance.notes, *notes)),
     ), said  # fmt: skip
-
-
-def _joint_order(motion: "RobotMotion", robot: "Robot") -> tuple[list[int], list[str]]:
-    """Columns of the motion in the order of the robot's joints."""
-    from motionkit.errors import InputError
-
-    count, where = motion.joint_pos.shape[1], motion.provenance.path
-    names = motion.joint_names
-    if names is None and count == robot.num_joints:
-        return list(range(count)), [f"joints have no names: taken in the order of {robot.name}"]
-    if names is None:
-        raise InputError(f"has {count} joints without names, {robot.name} has {robot.num_joints}",
-                         where=where, help="give --robot with the file's own robot")  # fmt: skip
-    if set(names) != set(robot.joint_names):
-        missing = sorted(set(robot.joint_names) - set(names))
-        extra = sorted(set(names) - set(robot.joint_names))
-        text = "; ".join(
-            f"{what} {', '.join(some[:4])}{', …' if len(some) > 4 else ''}"
-            for what, some in (("lacks", missing), ("has besides", extra)) if some
-        )  # fmt: skip
-        raise InputError(f"joints are not those of {robot.name}: {text}", where=where,
-                         help="give --robot with the file's own robot")  # fmt: skip
-    return [names.index(joint) for joint in robot.joint_names], []
