@@ -224,6 +224,13 @@ def _mat() -> Made:
             yield name.replace(".", "_z." if compress else "."), out.getvalue(), ReadOptions()
 
 
+def _markers() -> Made:
+    pos = markers() / 1000.0
+    for unit in ("m", ""):
+        data = npz(markers=pos, labels=np.array(LABELS), fps=100.0, unit=unit)
+        yield f"made_{unit or 'plain'}.npz", data, ReadOptions()
+
+
 class _Tensor:
     """An array that :func:`torch_zip` stores as ``torch.save`` stores a tensor."""
 
@@ -298,4 +305,5 @@ def _motionlib() -> Made:
 _MADE: dict[str, Callable[[], Made]] = {
     "bvh": _bvh, "amass": _amass, "joints": _joints, "robot_npz": _robot_npz,
     "robot_csv": _robot_csv, "trc": _trc, "c3d": _c3d, "mat": _mat, "motionlib": _motionlib,
+    "markers": _markers,
 }  # fmt: skip

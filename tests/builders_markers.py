@@ -76,3 +76,18 @@ def markers_of(fit: MarkerFit) -> MarkerClip:
         pos_w=fit.pos_w,
         provenance=Provenance(path="made.c3d", sha256="0" * 64, format="c3d", writer="unknown"),
     )
+
+
+def set_on_person(human: HumanClip, name: str) -> MarkerClip:
+    """The markers of a known set at their nominal places on a person."""
+    from motionkit.human.markers.sets import marker_set
+
+    pos, quat = human.landmark_pos_w, human.landmark_quat_w
+    labels, places = [], []
+    for marker in marker_set(name).markers:
+        joint = SMPLH_JOINTS.index(marker.segment)
+        place = human.stature * np.array(marker.place)
+        labels.append(marker.label)
+        places.append(pos[:, joint] + rotation.rotate(quat[:, joint], place))
+    provenance = Provenance("made", "0" * 64, "c3d", "unknown")
+    return MarkerClip("made", human.fps, tuple(labels), np.stack(places, axis=1), provenance)

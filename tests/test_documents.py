@@ -162,11 +162,28 @@ def test_the_whole_way_in_python_runs(tmp_path, monkeypatch, capsys):
 
     monkeypatch.chdir(tmp_path)
     write_bvh(synthesize(SynthConfig(kind="walk", seconds=1.0)).skeleton, Path("walk.bvh"))
-    (code,) = re.findall(r"^```python\n(.*?)^```", read("python.md"), re.M | re.S)
+    code = re.findall(r"^```python\n(.*?)^```", read("python.md"), re.M | re.S)[0]
     exec(compile(code, "python.md", "exec"), {})
     said = capsys.readouterr().out
     assert said.endswith("0 errors, 31 frames\n") and "MK205" not in said
     assert read_reference(Path("cache/walk.safetensors"), verify=True).num_frames == 31
+
+
+def test_the_code_of_the_python_page_fits_markers(tmp_path, monkeypatch, capsys):
+    from builders_markers import set_on_person
+
+    from motionkit.formats import read_clip
+    from motionkit.formats.write_c3d import write_c3d
+    from motionkit.synth import SynthConfig, synthesize
+
+    monkeypatch.chdir(tmp_path)
+    person = synthesize(SynthConfig(kind="walk", seconds=1.0)).clip
+    write_c3d("walk.c3d", set_on_person(person, "plug_in_gait"))
+    code = re.findall(r"^```python\n(.*?)^```", read("python.md"), re.M | re.S)[1]
+    exec(compile(code, "python.md", "exec"), {})
+    name, residual, *_ = capsys.readouterr().out.split()
+    assert name == "plug_in_gait" and float(residual) < 5.0
+    assert read_clip("walk.npz").num_frames == person.num_frames
 
 
 def test_the_make_targets_that_the_readme_shows_exist():

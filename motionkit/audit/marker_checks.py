@@ -1,17 +1,17 @@
-"""What readers of markers and robot files, and the fit of markers, notice: MK150 to MK199."""
+"""What readers of markers and robot files, and the fit of markers, notice: MK150 and up."""
 
 from motionkit.audit.check import Check
 
 MARKER_CHECKS: dict[str, Check] = {
     "MK150": Check(
-        "c3d-parameters",
+        "parameters-damaged",
         "warning",
         "Part of a C3D file's parameters could not be read",
         "labels, units or scales that are lost are replaced by what the data show",
         "check labels and unit with motionkit inspect; export the file again where they matter",
     ),
     "MK151": Check(
-        "c3d-disagreement",
+        "header-disagrees",
         "info",
         "Header and parameters of a C3D file disagree",
         "programs that trust the other one read another motion",
@@ -229,7 +229,7 @@ MARKER_CHECKS: dict[str, Check] = {
         "give the rate with --source-fps if the times are wrong",
     ),
     "MK187": Check(
-        "points-unseen",
+        "points-hidden",
         "info",
         "Points lack a coordinate or are exactly zero, and count as not seen",
         "writers mark a hidden point in several ways",

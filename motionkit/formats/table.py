@@ -67,6 +67,10 @@ def _is_joints(peek: Peek) -> bool:
     return peek.head.startswith(b"\x93NUMPY") or bool(peek.members & keys)
 
 
+def _is_markers(peek: Peek) -> bool:
+    return {"markers", "labels"} <= peek.members
+
+
 def _is_robot_npz(peek: Peek) -> bool:
     keys = {"joint_pos", "dof_pos", "dof_positions", "dofs_pos", "qpos", "body_pos_w"}
     return bool(peek.members & keys) or {"dof", "root_rot"} <= peek.members
@@ -104,6 +108,8 @@ FORMATS: tuple[Format, ...] = (
            _is_amass, "motionkit.formats.amass", is_own_extension=False),
     Format("robot_npz", (".npz",), "a robot's motion: joints, perhaps bodies and velocities",
            _is_robot_npz, "motionkit.formats.robot_npz", is_own_extension=False),
+    Format("markers", (".npz",), "labelled optical markers as named arrays",
+           _is_markers, "motionkit.formats.markers_npz", is_own_extension=False),
     Format("joints", (".npz", ".npy"), "positions of a person's joints",
            _is_joints, "motionkit.formats.joints", is_own_extension=False),
     Format("robot_csv", (".csv", ".tsv"), "a robot's motion, a frame a line: root and joints",

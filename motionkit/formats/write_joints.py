@@ -1,7 +1,7 @@
 """Points with names: an ``.npz`` of ``joint_positions``, ``joint_names`` and ``fps``.
 
 Metres, Z up, float64, NaN where a point was not seen. Markers, which are no joints, are called
-``positions`` and ``labels``.
+``markers`` and ``labels``, with their ``unit``.
 """
 
 from pathlib import Path
@@ -32,9 +32,11 @@ def encode(clip: Points) -> bytes:
     """
     points = to_points(clip)
     is_joint = points.kind == "joint"
-    keys = ("joint_positions", "joint_names") if is_joint else ("positions", "labels")
-    return pack_npz({keys[0]: points.pos_w, keys[1]: np.array(points.labels),
-                     "fps": np.array(points.fps)})  # fmt: skip
+    keys = ("joint_positions", "joint_names") if is_joint else ("markers", "labels")
+    arrays = {keys[0]: points.pos_w, keys[1]: np.array(points.labels), "fps": np.array(points.fps)}
+    if not is_joint:
+        arrays["unit"] = np.array("m")
+    return pack_npz(arrays)
 
 
 def losses(clip: Points) -> tuple[str, ...]:
@@ -43,7 +45,6 @@ def losses(clip: Points) -> tuple[str, ...]:
     out = [*lost_by_points(clip), *lost_beside_points(points), *at_origin(points)]
     if points.first_frame != 1:
         out.append(f"frames are counted from 0, no longer from {points.first_frame}")
-    if points.kind == "marker":
-        out.append("the file is for other tools: motionkit reads such files of joints alone")
-    out.append("unit and up axis: the file states none; it has metres, Z up")
+    what = "up axis" if points.kind == "marker" else "unit and up axis"
+    out.append(f"{what}: the file states none; it has metres, Z up")
     return tuple(out)

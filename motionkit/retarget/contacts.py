@@ -54,7 +54,9 @@ def find_contacts(human: HumanClip) -> Contacts:
         if stands.any():  # once more, with the floor that the first pass stood on
             ground = float(np.median(sole[stands]))
             stands = _hysteresis(sole - ground, speed, human.fps)
-        if not stands.any():  # slow feet in the air, as those of a walk on a treadmill, are no floor
+        if (
+            not stands.any()
+        ):  # slow feet in the air, as those of a walk on a treadmill, are no floor
             ground = float(sole.min())
     if human.ground is not None:
         ground = human.ground
