@@ -11,7 +11,7 @@ MARKER_CHECKS: dict[str, Check] = {
         "check labels and unit with motionkit inspect; export the file again where they matter",
     ),
     "MK151": Check(
-        "header-disagrees",
+        "counts-disagree",
         "info",
         "Header and parameters of a C3D file disagree",
         "programs that trust the other one read another motion",
