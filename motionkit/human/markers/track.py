@@ -33,6 +33,8 @@ OVERLAP = 0.6
 COARSE = ((0.30, 6), (0.08, 6))
 """Scales of the robust loss [m] and steps at each before the last, from wide to narrow: a limb that
 begins far from its markers is still pulled to them."""
+NEAR = 0.5
+"""Share of such a scale within which all markers must be for the steps at it to be left out."""
 WIDE = 10.0
 """Scale of the loss in standard deviations of a marker, at most."""
 MAX_ITERATIONS = 40
@@ -54,11 +56,23 @@ def track(
         window = slice(low, high)
         solved, done = out.part(window), True
         for scale, iterations in (*COARSE, (weights.scale, MAX_ITERATIONS)):
+            if scale > weights.scale and _is_near(markers.frames(window), solved, subject, scale):
+                continue
             wide = replace(weights, scale=scale, sigma=max(weights.sigma, scale / WIDE))
             solved, done = _solve(markers.frames(window), wide, solved, subject, fps, iterations)
         converged &= done
-        out.root[low:high], out.local[low:high] = solved.root, solved.local
+        first = (
+            low if start == 0 else start - overlap // 2
+        )  # half an overlap from both windows' ends
+        out.root[first:high] = solved.root[first - low :]
+        out.local[first:high] = solved.local[first - low :]
     return out, converged
+
+
+def _is_near(markers: Markers, pose: Pose, subject: Subject, scale: float) -> bool:
+    """Whether every marker is so near to its place that a loss of this scale sees no outlier."""
+    terms = Terms(markers, Weights(1.0, scale), pose, subject.offsets, subject.place)
+    return bool(np.all(np.sum(terms.error**2, axis=-1) < (NEAR * scale) ** 2))
 
 
 def _solve(
