@@ -23,7 +23,8 @@ def read(source: Source, options: ReadOptions) -> MarkerClip:
             raise source.error(f"is missing (keys: {', '.join(npz.keys[:12])})", field=key,
                                help="save places as markers (T, M, 3), names as labels (M,)")  # fmt: skip
     pos = npz.numbers("markers")
-    if pos.ndim != 3 or pos.shape[2] != 3 or not 0 < pos.shape[1] <= MOST_MARKERS or not len(pos):
+    shaped = pos.ndim == 3 and pos.shape[2] == 3 and len(pos) > 0
+    if not shaped or not 0 < pos.shape[1] <= MOST_MARKERS:
         raise source.error(f"has shape {pos.shape}, expected (T, M, 3)", field="markers")
     labels = npz.array("labels")
     if labels.dtype.kind not in "SU" or labels.shape != (pos.shape[1],):

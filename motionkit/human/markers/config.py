@@ -22,7 +22,7 @@ class MarkerConfig:
     )
     """A user's own map of markers."""
     max_gap: float = field(
-        default=0.5,
+        default=0.25,
         metadata={"help": "longest time over which a part of the body that no marker shows is "
                   "bridged by the model; longer ones end the clip", "unit": "s", "source": ""},
     )  # fmt: skip

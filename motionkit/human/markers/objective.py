@@ -113,7 +113,7 @@ class Terms:
             self._bound(i, over, slope, body.HYPEREXTENSION_SIGMA)
         for i in _KNEES:
             over = np.minimum(0.0, self.log[:, i, 1] + body.HYPEREXTENSION)
-            slope = np.eye(3)[1] * (over < 0.0)[:, None]
+            slope = _left_jacobian_inverse(self.log[:, i])[:, 1] * (over < 0.0)[:, None]
             self._bound(i, over, slope, body.HYPEREXTENSION_SIGMA)
         self.prior_cost = cost + sum(0.5 * (value / s) ** 2 for _, value, _, s in self.bounds)
 
