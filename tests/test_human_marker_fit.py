@@ -42,7 +42,8 @@ def test_joints_of_a_walk_are_found_through_noise_gaps_and_exchanged_markers():
     assert "MK188" not in codes(fit)
 
 
-SETS = ("plug_in_gait", "cmu53", "cast", "optitrack_37", "opensim_gait2392", "halpe26")
+SETS = ("plug_in_gait", "cmu53", "cast", "optitrack", "opensim_gait2392", "halpe26")
+SPARSE = ("halpe26",)  # one point a joint: nothing tells where an exchanged one belongs
 
 
 @pytest.mark.slow
@@ -50,13 +51,22 @@ SETS = ("plug_in_gait", "cmu53", "cast", "optitrack_37", "opensim_gait2392", "ha
 @pytest.mark.parametrize(("kind", "stature"), [("walk", 1.55), ("run", 1.9), ("squat", 1.75),
                                                ("arms", 1.65)])  # fmt: skip
 def test_joints_are_found_with_the_markers_of_every_laboratory(name, kind, stature):
-    truth = subject(name, kind, stature=stature, hidden=0.1, swaps=2, seed=len(name + kind))
+    truth = subject(name, kind, stature=stature, hidden=0.1, seed=len(name + kind),
+                    swaps=0 if name in SPARSE else 2)  # fmt: skip
     fit = fit_markers(truth.clip)
     found = errors(fit, truth)
     assert found.mean() < 0.010
     sigma = np.sqrt(3.0) * fit.joint_sigma[MAIN]
     assert (found < 3.0 * sigma).all()  # what the fit says of its own uncertainty holds
     assert exchanged(fit) == set(truth.exchanged)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_exchanged_joint_centres_are_put_right_or_the_fit_is_an_error(seed):
+    truth = subject("halpe26", ("walk", "squat", "arms")[seed % 3], seed=seed, hidden=0.1, swaps=2)
+    fit = fit_markers(truth.clip)
+    assert errors(fit, truth).max() < 0.03 or "MK188" in codes(fit)
 
 
 def test_a_shift_and_a_yaw_of_the_world_move_the_person_with_it():

@@ -20,8 +20,11 @@ def read(source: Source, options: ReadOptions) -> MarkerClip:
     npz = open_npz(source)
     for key in ("markers", "labels"):
         if key not in npz.members:
-            raise source.error(f"is missing (keys: {', '.join(npz.keys[:12])})", field=key,
-                               help="save places as markers (T, M, 3), names as labels (M,)")  # fmt: skip
+            raise source.error(
+                f"is missing (keys: {', '.join(npz.keys[:12])})",
+                field=key,
+                help="save places as markers (T, M, 3) and names as labels (M,)",
+            )
     pos = npz.numbers("markers")
     shaped = pos.ndim == 3 and pos.shape[2] == 3 and len(pos) > 0
     if not shaped or not 0 < pos.shape[1] <= MOST_MARKERS:

@@ -90,7 +90,7 @@ def fit_markers(
     more += [*residual_notes(problem.labels, solved.terms), *hip_notes]
     if not solved.converged:
         more.append(Note("MK175", "the fit of the markers was stopped before it converged"))
-    human = as_human(kept_clip, solved.subject, solved.pose, shown.parts,
+    human = as_human(kept_clip, solved.subject, solved.pose, shown.joints,
                      notes=[*notes, *more])  # fmt: skip
     pos = np.where(solved.markers.seen[..., None], solved.markers.pos, np.nan)
     return MarkerFit(
@@ -103,7 +103,7 @@ def fit_markers(
         pos_w=pos,
         model_pos_w=solved.terms.model,
         weight=solved.terms.robust,
-        joint_sigma=np.where(shown.parts, joint_sigma(solved.shape_fit, problem.hips), np.nan),
+        joint_sigma=np.where(shown.joints, joint_sigma(solved.shape_fit, problem.hips), np.nan),
         hips=checks,
         first_frame=kept.start,
         filled=gaps.filled_share(shown),

@@ -26,6 +26,12 @@ class Shown:
     frames: Bool[Array, "T 22"]
     """Whether one of those markers is seen."""
 
+    @property
+    def joints(self) -> Bool[Array, "22"]:
+        """Joints whose place they determine: those of such a part, at either of its ends."""
+        above = np.array([self.parts[max(parent, 0)] for parent in body.PARENTS])
+        return self.parts | above
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 
 from motionkit.human.markers.gaps import runs
 from motionkit.human.markers.objective import Markers
@@ -36,30 +36,44 @@ def find_swaps(
 ) -> list[tuple[int, int, int, int]]:
     """Exchanges (first marker, second marker, start, stop) that would bring both to their places.
 
-    A marker far from its own place that lies at the place of another one, which is unseen or itself
-    at the place of the first.
+    Two markers that lie at each other's places, for :data:`LEAST_TIME` at least; and frames in
+    which one of them is unseen and the other at its place.
     """
     own = np.linalg.norm(markers.pos - model, axis=-1)
     far = markers.seen & (own > reach.apart)
-    found = []
+    may_take = far | ~markers.seen  # places that are free, or whose marker is elsewhere
+    both: dict[tuple[int, int], Array] = {}
+    alone: dict[tuple[int, int], Array] = {}
     for k in np.flatnonzero(far.any(axis=0)):
         at = np.flatnonzero(far[:, k])
         there = np.linalg.norm(markers.pos[at, k, None] - model[at], axis=-1)
+        there = np.where(may_take[at], there, np.inf)
         there[:, k] = np.inf
         nearest = np.argmin(there, axis=1)
-        rows = np.arange(len(at))
         back = np.linalg.norm(markers.pos[at, nearest] - model[at, k], axis=-1)
-        is_swap = there[rows, nearest] < np.minimum(reach.close, BETTER * own[at, k])
-        is_swap &= ~markers.seen[at, nearest] | (far[at, nearest] & (back < reach.close))
-        for m in np.unique(nearest[is_swap]):
-            flag = np.zeros(len(own), dtype=bool)
-            flag[at[is_swap & (nearest == m)]] = True
-            both = markers.seen[:, m]
-            flag &= ~both | (k < m)  # a true exchange is found from both sides: take it once
-            for start, stop in runs(flag):
-                if stop - start >= max(1, round(LEAST_TIME * fps)):
-                    found.append((int(k), int(m), start, stop))
+        is_there = np.min(there, axis=1) < np.minimum(reach.close, BETTER * own[at, k])
+        is_seen = markers.seen[at, nearest]
+        for m in np.unique(nearest[is_there]):
+            on = is_there & (nearest == m)
+            if k < m:  # a true exchange is found from both sides: take it once
+                both[int(k), int(m)] = _frames(len(own), at[on & is_seen & (back < reach.close)])
+            alone[int(k), int(m)] = _frames(len(own), at[on & ~is_seen])
+    found = []
+    least = max(1, round(LEAST_TIME * fps))
+    for (k, m), frames in both.items():
+        if not (sure := [run for run in runs(frames) if run[1] - run[0] >= least]):
+            continue
+        found += [(k, m, start, stop) for start, stop in sure]
+        for pair in ((k, m), (m, k)):  # with one of a pair that is known to change unseen
+            for start, stop in runs(alone.get(pair, np.zeros(0, dtype=bool))):
+                found.append((*pair, start, stop))
     return found
+
+
+def _frames(count: int, at: Int[Array, "n"]) -> Bool[Array, "T"]:
+    out = np.zeros(count, dtype=bool)
+    out[at] = True
+    return out
 
 
 def exchange(markers: Markers, swaps: list[tuple[int, int, int, int]]) -> Markers:
