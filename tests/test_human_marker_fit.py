@@ -99,6 +99,14 @@ def test_a_mirror_image_is_refused_and_so_are_exchanged_sides():
             fit_markers(wrong)
 
 
+def test_a_body_of_no_persons_size_is_refused_and_a_small_one_noted():
+    clip = subject(seconds=0.5, seed=16).clip
+    with pytest.raises(InputError, match=r"stands 0\.1\d+ m tall, people 0\.5 to 2\.6"):
+        fit_markers(replace(clip, pos_w=0.1 * clip.pos_w))
+    assert "MK114" in codes(fit_markers(replace(clip, pos_w=0.45 * clip.pos_w)))
+    assert "MK114" not in codes(fit_markers(clip))
+
+
 @pytest.mark.parametrize("frames", [1, 2, 3])
 def test_a_few_frames_are_a_clip(frames):
     truth = subject(seconds=1.0, seed=5)

@@ -21,7 +21,7 @@ from jaxtyping import Float
 
 from motionkit import rotation
 from motionkit.clip import SMPLH_JOINTS, SMPLH_PARENTS
-from motionkit.human.skeleton import embedded_rest
+from motionkit.human.skeleton import LIMBS, embedded_rest, stature_from_bones
 
 Array = np.ndarray
 
@@ -152,6 +152,14 @@ def forward(
         pos[:, i] = pos[:, p] + world[:, p] @ offsets[i]
         world[:, i] = world[:, p] @ local[:, i]
     return pos, world
+
+
+def stature_of(offsets: Float[Array, "22 3"]) -> float:
+    """Standing height from the long bones, as for skeletons [m]."""
+    length = {
+        (near, far): float(np.linalg.norm(offsets[INDEX[f"left_{far}"]])) for near, far, _ in LIMBS
+    }
+    return stature_from_bones(length)
 
 
 def chain(joint: int) -> list[int]:

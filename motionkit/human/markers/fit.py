@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 
 from motionkit.clip import MarkerClip, Note, slice_frames
 from motionkit.errors import InputError
+from motionkit.human.body import MAX_STATURE, MIN_STATURE
 from motionkit.human.markers import body, gaps, swaps
 from motionkit.human.markers.config import MarkerConfig
 from motionkit.human.markers.hips_prior import HipPrior
@@ -44,6 +45,8 @@ MIRRORED = 0.6
 """Share of the residual that a mirror image must leave at most, to be told."""
 JOINT_SIGMA = 0.004
 """Standard deviation of the place of a point that is a joint's centre by the reader's word [m]."""
+USUAL_STATURE = (0.9, 2.4)
+"""Statures [m] from a child of three to the tallest people; others are noted."""
 PEOPLE = 3.0
 """Number of independent poses that the frames of one clip are worth."""
 
@@ -84,6 +87,7 @@ def fit_markers(
         notes.append(Note("MK171", text, (kept.stop - kept.start) / frames))
     problem = replace(problem, markers=problem.markers.frames(slice(kept.start, kept.stop)))
     solved, more = _solve(problem, config, clip.fps, where)
+    more += _stature_notes(solved.subject, where)
     kept_clip = slice_frames(clip, kept.start, kept.stop)
     shown = gaps.find_shown(solved.markers)
     checks, hip_notes = check_hips(solved.terms, solved.subject, problem.hips)
@@ -108,6 +112,27 @@ def fit_markers(
         first_frame=kept.start,
         filled=gaps.filled_share(shown),
     )
+
+
+def _stature_notes(subject: Subject, where: str) -> list[Note]:
+    """A note where a body is hardly a person's.
+
+    Raises:
+        InputError: it is none at all.
+    """
+    height = body.stature_of(subject.offsets)
+    if not MIN_STATURE <= height <= MAX_STATURE:
+        raise InputError(
+            f"the body that fits the markers stands {height:.3g} m tall, people {MIN_STATURE:g} to "
+            f"{MAX_STATURE:g}",
+            where=where,
+            help="give the length of the file's unit in metres with --scale",
+        )
+    low, high = USUAL_STATURE
+    if low <= height <= high:
+        return []
+    text = f"limbs of a stature of {height:.3g} m, people have {low:g} to {high:g} m"
+    return [Note("MK114", text, height, "m")]
 
 
 @dataclass(frozen=True, slots=True)

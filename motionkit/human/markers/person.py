@@ -31,7 +31,7 @@ def as_human(
         shown: parts that markers follow.
         notes: to add to the clip's.
     """
-    stature = _stature(subject)
+    stature = body.stature_of(subject.offsets)
     spare = bounded_body(stature)
     rest = np.zeros((52, 3))
     for i in range(1, 22):
@@ -64,13 +64,3 @@ def as_human(
         body=f"embedded proportions fitted to markers, stature {stature:.2f} m",
         provenance=replace(clip.provenance, notes=(*clip.provenance.notes, *notes)),
     )
-
-
-def _stature(subject: Subject) -> float:
-    """Standing height from the long bones, as for skeletons [m]."""
-    length = {}
-    for near, far, _ in skeleton.LIMBS:
-        joint = body.INDEX[f"left_{far}"]
-        assert body.PARENTS[joint] == body.INDEX[f"left_{near}"]
-        length[near, far] = float(np.linalg.norm(subject.offsets[joint]))
-    return skeleton.stature_from_bones(length)
