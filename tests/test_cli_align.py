@@ -154,7 +154,7 @@ def test_what_is_lost_or_half_done_is_made_again(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--max-gap", "0.2"], "settings.markers.max_gap is 0.5, wanted 0.2"),
+        (["--max-gap", "0.2"], "settings.markers.max_gap is 0.25, wanted 0.2"),
         (["--frames", "0:9"], "frames is null, wanted [0, 9]"),
         (["--scale", "0.01"], 'reader_options.scale is absent, wanted "0.01"'),
     ],
@@ -392,4 +392,4 @@ def test_a_laboratorys_trial_becomes_a_person_and_goes_to_a_robot(
     capsys.readouterr()
     reference = read_reference(tmp_path / "cache" / f"{trial.stem}.safetensors")
     assert reference.num_frames == 40
-    assert reference.identity.settings["markers"]["max_gap"] == 0.5
+    assert reference.identity.settings["markers"]["max_gap"] == 0.25

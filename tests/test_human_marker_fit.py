@@ -79,6 +79,7 @@ def test_a_shift_and_a_yaw_of_the_world_move_the_person_with_it():
     assert np.abs(there.landmark_pos_w - wanted).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_the_order_of_the_labels_does_not_matter():
     clip = subject(seconds=1.0, seed=3).clip
     order = np.random.default_rng(0).permutation(len(clip.labels))
@@ -156,6 +157,7 @@ def test_a_clip_that_shows_nobody_is_refused():
         fit_markers(without(clip, set(clip.labels) - kept, 0, 51))
 
 
+@pytest.mark.slow
 def test_windows_give_what_the_whole_clip_gives(monkeypatch):
     clip = subject(seconds=4.0, seed=9, hidden=0.05).clip
     whole = fit_markers(clip).human.landmark_pos_w
@@ -188,6 +190,7 @@ def test_medial_markers_of_a_static_trial_correct_joints():
     assert both < 0.8 * alone
 
 
+@pytest.mark.slow
 def test_a_limb_with_markers_elsewhere_is_an_error_and_others_are_not():
     truth = subject(seconds=2.0, seed=11)
     assert not {"MK174", "MK188"} & set(codes(fit_markers(truth.clip)))
