@@ -1,5 +1,6 @@
 """Rates that lost digits, options of readers, and files that cannot be opened."""
 
+import os
 import re
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from motionkit.errors import ConfigError, InputError
 from motionkit.formats import ReadOptions, read_clip
-from motionkit.formats.source import USUAL_RATES, Source, sane_rate
+from motionkit.formats import source as source_module
+from motionkit.formats.source import USUAL_RATES, Source, open_source, sane_rate
 
 
 @given(rate=st.sampled_from([r for r in USUAL_RATES if r <= 250]), digits=st.integers(5, 17))
@@ -78,3 +80,18 @@ def test_text_of_a_file_can_neither_break_nor_fill_the_line_of_a_refusal():
     assert len(str(error)) < len(str(path)) + 2 * 702 + 10
     assert error.message.startswith("a?bkkk") and error.message.endswith("k …")
     assert error.help.isprintable() and len(error.help) <= 702
+
+
+def test_a_pipe_and_a_device_are_refused_before_they_are_read(tmp_path):
+    os.mkfifo(tmp_path / "walk.bvh")
+    for path in (tmp_path / "walk.bvh", Path("/dev/zero")):
+        with pytest.raises(InputError, match="is a pipe or a device, expected a file"):
+            open_source(path)
+
+
+def test_a_file_larger_than_memory_is_refused_unread(tmp_path, monkeypatch):
+    path = tmp_path / "walk.bvh"
+    with path.open("wb") as file:
+        file.truncate(source_module.MAX_FILE + 1)  # sparse: it takes no room
+    with pytest.raises(InputError, match="4,294,967,297 bytes, more than"):
+        open_source(path)

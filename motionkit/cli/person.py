@@ -132,5 +132,7 @@ def digest(path: Path) -> str:
 
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
+    if not path.is_file():
+        raise OSError("no regular file")  # a pipe would never end; its reader says what it is
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

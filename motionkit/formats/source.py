@@ -18,6 +18,8 @@ from motionkit.errors import ConfigError, InputError
 UpAxis = Literal["x", "y", "z", "-x", "-y", "-z"]
 QuatOrder = Literal["wxyz", "xyzw"]
 
+MAX_FILE = 4 * 1024**3
+"""Largest file that is read [bytes]: the whole of it is held in memory."""
 RATE_TOLERANCE = 2e-5
 """Relative distance within which a rate is taken for the whole number beside it: 30.0003 → 30."""
 MAX_RATE_CHANGE = 0.015
@@ -132,6 +134,12 @@ def open_source(path: Path | str) -> Source:
     try:
         if path.is_dir():
             raise InputError("is a folder, expected a file", where=str(path))
+        if path.exists() and not path.is_file():  # it may never end
+            raise InputError("is a pipe or a device, expected a file", where=str(path),
+                             help="write it to a file first")  # fmt: skip
+        if path.exists() and (size := path.stat().st_size) > MAX_FILE:
+            raise InputError(f"has {size:,} bytes, more than {MAX_FILE:,}", where=str(path),
+                             help="cut it into parts")  # fmt: skip
         source = Source(path, path.read_bytes())
     except FileNotFoundError:
         raise InputError("no such file", where=str(path)) from None
