@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from motionkit import rotation
 from motionkit.clip import SMPLH_JOINTS, SMPLH_PARENTS, HumanClip, Note, SkeletonClip
-from motionkit.human.body import Body, bounded_body
+from motionkit.human.body import Body, ankle_drop, ankle_height, bounded_body
 from motionkit.human.calibration import calibrate
 from motionkit.human.frames import Calibration
 from motionkit.human.skeleton import LIMBS, stature_from_bones
@@ -22,7 +22,6 @@ from motionkit.human.source import (
 
 Array = np.ndarray
 
-_FOOT_DROP = (0.005, 0.075)  # of stature: plausible height of an ankle over its toe base
 _RIGID = 1e-6  # [rad], within which a bone keeps its direction in its joint's frame
 _STANDING_TIME = 0.3  # [s] of stance, both feet together, that shows how feet stand
 _FLAT_QUANTILE = 0.25  # of the pitch of standing feet
@@ -36,7 +35,7 @@ def align_skeleton(clip: SkeletonClip) -> HumanClip:
     stature = _stature(source)
     spare = bounded_body(stature)
     pos, quat, rest = _fill(source, calibration, spare)
-    ankle_height, notes = _ankle_height(source, rest, spare)
+    ankles, notes = _ankle_height(source, rest, spare)
     name = f"embedded proportions where the source has none, stature {stature:.2f} m"
     notes = [*_notes(source, calibration), *notes]
     return HumanClip(
@@ -45,7 +44,7 @@ def align_skeleton(clip: SkeletonClip) -> HumanClip:
         landmark_pos_w=pos,
         landmark_quat_w=quat,
         rest_pos=rest,
-        ankle_height=ankle_height,
+        ankle_height=ankles,
         toe_height=spare.toe_height,
         stature=stature,
         observed=source.present,
@@ -122,12 +121,10 @@ def _ankle_height(
 ) -> tuple[float, list[Note]]:
     """Height of the ankles over the sole [m]: over the toe bases in the T-pose, and theirs."""
     has_toes = all(source.present[index(f"{side}_foot")] for side in _SIDES)
-    fall = [rest[index(f"{side}_ankle"), 2] - rest[index(f"{side}_foot"), 2] for side in _SIDES]
-    drop = float(np.mean(fall))
-    low, high = (share * spare.stature for share in _FOOT_DROP)
-    if has_toes and low <= drop <= high:
-        return spare.toe_height + drop, []
-    why = f"ankles stand {1e3 * drop:.0f} mm over the toes" if has_toes else "no toes"
+    found = ankle_height(rest, spare) if has_toes else None
+    if found is not None:
+        return found, []
+    why = f"ankles stand {1e3 * ankle_drop(rest):.0f} mm over the toes" if has_toes else "no toes"
     text = f"{why}; height of the ankles taken from the embedded body"
     return spare.ankle_height, [Note("MK145", text, spare.ankle_height, "m")]
 

@@ -9,14 +9,12 @@ from jaxtyping import Bool
 from motionkit import rotation
 from motionkit.clip import SMPLH_PARENTS, HumanClip, MarkerClip, Note
 from motionkit.human import skeleton
-from motionkit.human.body import bounded_body
+from motionkit.human.body import ankle_drop, ankle_height, bounded_body
 from motionkit.human.markers import body
 from motionkit.human.markers.objective import Pose
 from motionkit.human.markers.shape import Subject
 
 Array = np.ndarray
-
-_FOOT_DROP = (0.005, 0.075)  # of stature: plausible height of an ankle over its toe base
 
 
 def as_human(
@@ -46,10 +44,14 @@ def as_human(
         quat[:, i] = quat[:, SMPLH_PARENTS[i]]
     observed = np.zeros(52, dtype=bool)
     observed[:22] = shown
-    drop = float(np.mean([rest[body.INDEX[f"{s}_ankle"], 2] - rest[body.INDEX[f"{s}_foot"], 2]
-                          for s in ("left", "right")]))  # fmt: skip
-    low, high = (share * stature for share in _FOOT_DROP)
-    ankle = spare.toe_height + drop if low <= drop <= high else spare.ankle_height
+    ankles = ankle_height(rest, spare)
+    if ankles is None:
+        ankles = spare.ankle_height
+        text = (
+            f"ankles stand {1e3 * ankle_drop(rest):.0f} mm over the toes; height of the ankles "
+            "taken from the embedded body"
+        )
+        notes = [*notes, Note("MK145", text, ankles, "m")]
     quat = rotation.unroll(rotation.normalize(quat))
     return HumanClip(
         name=clip.name,
@@ -57,7 +59,7 @@ def as_human(
         landmark_pos_w=skeleton.forward(rest, pose.root, quat),
         landmark_quat_w=quat,
         rest_pos=rest,
-        ankle_height=ankle,
+        ankle_height=ankles,
         toe_height=spare.toe_height,
         stature=stature,
         observed=observed,
