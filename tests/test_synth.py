@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from motionkit import rotation
-from motionkit.clip import CONTACT_PARTS, SMPLH_JOINTS, SMPLH_PARENTS
+from motionkit.clip import CONTACT_PARTS, SMPLH_JOINTS, SMPLH_PARENTS, runs
 from motionkit.errors import ConfigError
 from motionkit.formats import ReadOptions, read_clip
 from motionkit.human import embedded_body
-from motionkit.retarget.contacts import find_contacts, runs
+from motionkit.retarget.contacts import find_contacts
 from motionkit.synth import SynthConfig, SynthMotion, sole_points, synthesize, write_bvh
 from motionkit.synth.legs import solve_leg
 from motionkit.synth.plan import HEEL_BACK, TOE_LENGTH

@@ -12,7 +12,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from motionkit.audit.findings import Finding
-from motionkit.audit.motion import Checked, Motion, runs, worst
+from motionkit.audit.motion import Checked, Motion, worst
+from motionkit.clip import runs
 
 Array = np.ndarray
 

@@ -7,8 +7,8 @@ from jaxtyping import Float
 
 from motionkit import rotation
 from motionkit.audit.findings import Finding
-from motionkit.audit.motion import Checked, Motion, runs, worst
-from motionkit.clip import differentiate
+from motionkit.audit.motion import Checked, Motion, worst
+from motionkit.clip import differentiate, runs
 
 Array = np.ndarray
 

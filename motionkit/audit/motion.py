@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from motionkit import rotation
 from motionkit.audit.config import AuditConfig
@@ -94,12 +94,6 @@ def _points(
     pos: Float[Array, "T B 3"], mat: Float[Array, "T B 3 3"], body: int, local: Float[Array, "P 3"]
 ) -> Float[Array, "T P 3"]:
     return pos[:, None, body] + np.einsum("tij,pj->tpi", mat[:, body], local)
-
-
-def runs(mask: Bool[Array, "T"]) -> list[tuple[int, int]]:
-    """Half-open intervals in which the mask holds."""
-    edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def worst(values: Float[Array, "*n"]) -> tuple[int, ...]:

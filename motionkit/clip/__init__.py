@@ -14,6 +14,7 @@ from motionkit.clip.names import CONTACT_PARTS as CONTACT_PARTS
 from motionkit.clip.names import REQUIRED_ROLES as REQUIRED_ROLES
 from motionkit.clip.names import SMPLH_JOINTS as SMPLH_JOINTS
 from motionkit.clip.names import SMPLH_PARENTS as SMPLH_PARENTS
+from motionkit.clip.names import STATURE_RANGE as STATURE_RANGE
 from motionkit.clip.record import Note as Note
 from motionkit.clip.record import Provenance as Provenance
 from motionkit.clip.robot import RobotClip as RobotClip
@@ -21,6 +22,7 @@ from motionkit.clip.robot import RobotMotion as RobotMotion
 from motionkit.clip.skeleton import SkeletonClip as SkeletonClip
 from motionkit.clip.time import differentiate as differentiate
 from motionkit.clip.time import resample as resample
+from motionkit.clip.time import runs as runs
 from motionkit.clip.time import slice_frames as slice_frames
 
 SourceClip = SkeletonClip | SmplClip | MarkerClip | RobotMotion

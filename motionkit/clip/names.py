@@ -31,3 +31,6 @@ REQUIRED_ROLES: tuple[str, ...] = (
 
 CONTACT_PARTS: tuple[str, ...] = ("left_ankle", "left_foot", "right_ankle", "right_foot")
 """Heel and ball of each foot: the order of every ``(T, 4)`` foot-contact array of a human."""
+
+STATURE_RANGE = (0.9, 2.4)
+"""Statures [m] that a source may show without a word: a child of three to the tallest people."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from motionkit import rotation
 from motionkit.clip.human import HumanClip, SmplClip
@@ -110,3 +110,9 @@ def _map_time(clip: C, function: Callable[[Array], Array]) -> C:
         if value is not None:
             changes[name] = function(value)
     return replace(clip, **changes)
+
+
+def runs(mask: Bool[Array, "T"]) -> list[tuple[int, int]]:
+    """Half-open intervals of the frames where a mask holds."""
+    edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

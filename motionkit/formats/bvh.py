@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from motionkit import rotation
-from motionkit.clip import Note, Provenance, SkeletonClip
+from motionkit.clip import STATURE_RANGE, Note, Provenance, SkeletonClip
 from motionkit.formats import bvh_text, world
 from motionkit.formats.bvh_text import BvhText, Joint
 from motionkit.formats.roles import find_roles, missing_roles
@@ -279,7 +279,7 @@ def _scale(
         return options.scale, "user", []
     unit, notes = world.find_unit(stature)
     if unit is None:
-        low, high = world.STATURE_RANGE
+        low, high = STATURE_RANGE
         raise source.error(
             f"the limbs are those of a stature of {stature:.4g} units, and no unit known to "
             f"motionkit makes that {low:g} to {high:g} m",

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from motionkit import rotation
-from motionkit.clip import REQUIRED_ROLES, MarkerClip, Note, Provenance
+from motionkit.clip import REQUIRED_ROLES, STATURE_RANGE, MarkerClip, Note, Provenance
 from motionkit.formats import world
 from motionkit.formats.joint_arrays import JointArray, read_joint_array
 from motionkit.formats.joint_layouts import (
@@ -295,7 +295,7 @@ def _scale(
     stature = world.stature_from_limbs(sample, roles)
     unit, notes = world.find_unit(stature)
     if unit is None:
-        low, high = world.STATURE_RANGE
+        low, high = STATURE_RANGE
         raise source.error(
             f"the limbs are those of a stature of {stature:.4g} units, and no unit known to "
             f"motionkit makes that {low:g} to {high:g} m",

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from motionkit.clip import Note, SkeletonClip
+from motionkit.clip import STATURE_RANGE, Note, SkeletonClip
 from motionkit.clip.rest import PELVIS_REST as PELVIS_REST
 from motionkit.formats.roles import SIDES
 from motionkit.formats.source import UpAxis
@@ -35,8 +35,6 @@ MEAN_STATURE = 1.70
 """Of adults [m]."""
 STATURE_SPREAD = 0.15
 """Standard deviation [m] that the choice of unit assumes: of adults, and of skeletons' limbs."""
-STATURE_RANGE = (0.9, 2.4)
-"""Statures [m] that a unit may lead to: from a child of three to the tallest people."""
 FLOOR_WEIGHT = 2.0
 """Cost of a floor that moves by one stature, in cosines."""
 FLOOR_SPREAD = 0.3
@@ -129,7 +127,7 @@ def find_unit(stature: float) -> tuple[Unit | None, list[Note]]:
         stature: in the unit of the file.
 
     Returns:
-        No unit, and no note, when none leads into :data:`STATURE_RANGE`.
+        No unit, and no note, when none leads into :data:`motionkit.clip.STATURE_RANGE`.
     """
     fitting = [u for u in UNITS if STATURE_RANGE[0] <= stature * u.metres <= STATURE_RANGE[1]]
     if not fitting:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float
 
-from motionkit.clip import CONTACT_PARTS, SMPLH_JOINTS, HumanClip
+from motionkit.clip import CONTACT_PARTS, SMPLH_JOINTS, HumanClip, runs
 
 Array = np.ndarray
 
@@ -106,9 +106,3 @@ def _hysteresis(
             if len(inside) and stop - start >= shortest:
                 out[start:stop, part] = True
     return out
-
-
-def runs(mask: Bool[Array, "T"]) -> list[tuple[int, int]]:
-    """Half-open intervals of the frames where ``mask`` holds."""
-    edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

@@ -8,10 +8,9 @@ from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
 from motionkit import rotation
-from motionkit.clip import SMPLH_JOINTS, HumanClip, RobotClip
+from motionkit.clip import SMPLH_JOINTS, HumanClip, RobotClip, runs
 from motionkit.retarget import lm
 from motionkit.retarget.config import RetargetConfig
-from motionkit.retarget.contacts import runs
 from motionkit.retarget.objective import Directions, Objective, Orientations, Points, Pose
 from motionkit.retarget.report import Outcome, PartError, Peak, SolveReport
 from motionkit.retarget.seed import seed

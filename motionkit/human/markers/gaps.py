@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
+from motionkit.clip import runs
 from motionkit.human.markers import body
 from motionkit.human.markers.objective import Markers
 
@@ -91,12 +92,6 @@ def _reason(longest: dict[int, tuple[int, int]], fps: float) -> str:
         for i, (start, stop) in sorted(longest.items(), key=lambda item: item[1])
     ]
     return "no marker shows " + "; ".join(said[:4]) + ("; …" if len(said) > 4 else "")
-
-
-def runs(flag: Bool[Array, "T"]) -> list[tuple[int, int]]:
-    """Half-open intervals over which a flag is true."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flag.astype(np.int8), [0]])))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def filled_share(shown: Shown) -> Float[Array, "22"]:

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float
 
-from motionkit.clip import Note
+from motionkit.clip import Note, runs
 from motionkit.human.markers import body, hips
-from motionkit.human.markers.gaps import runs
 from motionkit.human.markers.hips_prior import HipPrior
 from motionkit.human.markers.objective import Markers, Terms
 from motionkit.human.markers.result import HipCheck

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from motionkit.human.markers.gaps import runs
+from motionkit.clip import runs
 from motionkit.human.markers.objective import Markers
 
 Array = np.ndarray
